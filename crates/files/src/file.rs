@@ -1,7 +1,7 @@
 //! A file that a state manages.
 
 use mapstack::minion::Part;
-use mapstack_share::FactRead;
+use mapstack::share::FactRead;
 use mapstack_value::Key;
 
 use crate::arguments::Chunk;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
+use mapstack::share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack::trace::FileRead;
 use mapstack::{Diagnostic, Engine, Run};
-use mapstack_share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_states::Compiled;
 use mapstack_value::Str;
 

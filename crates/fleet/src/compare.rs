@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::Minion;
+use mapstack::share::{Answers, Outcome};
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Map, Str, Value};
 use mapstack::{Configuration, Engine, Error, Result};
 use mapstack_lineage::Spot;
-use mapstack_share::{Answers, Outcome};
 
 use crate::census::{Census, Traits};
 use crate::change::{Change, changes};

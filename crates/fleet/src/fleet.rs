@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::thread::Scope;
 
 use mapstack::minion::Minion;
+use mapstack::share::{Answers, FactRead, Outcome, SharedFormula};
 use mapstack::value::Str;
 use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Result, Way};
-use mapstack_share::{Answers, FactRead, Outcome, SharedFormula};
 
 use crate::Pace;
 use crate::minion_data::MinionData;

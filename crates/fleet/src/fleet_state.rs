@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack::minion::Minion;
+use mapstack::share::Outcome;
 use mapstack::value::Value;
-use mapstack_share::Outcome;
 
 use crate::compare::{Advanced, Compared, Comparison, Pair};
 use crate::minion_data::MinionData;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::{Redacted, Secrets};
+use mapstack::share::{FactRead, Outcome};
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Engine, Error, ErrorKind, nearest, yaml};
 use mapstack_lineage::Spot;
-use mapstack_share::{FactRead, Outcome};
 
 use crate::reached_file::{ReachedFile, ReachedFiles};
 use crate::read_by_pillar::ByPillars;

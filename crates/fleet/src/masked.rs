@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::Error;
 use mapstack::minion::Minion;
 use mapstack::secrets::Redact as _;
-use mapstack_share::Outcome;
+use mapstack::share::Outcome;
 
 use crate::{Fleet, Masking, Minions, Origins, Report};
 

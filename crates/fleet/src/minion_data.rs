@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_share::Outcome;
+use mapstack::share::Outcome;
 
 use crate::pillars::Pillar;
 

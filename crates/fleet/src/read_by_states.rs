@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mapstack::Error;
 use mapstack::minion::{Minion, Part};
+use mapstack::share::FactRead;
 use mapstack::trace::FileReadKind;
 use mapstack::value::Key;
 use mapstack_files::{Content, FileOfMinion, SharedFiles};
-use mapstack_share::FactRead;
 use mapstack_states::{Compiled, Gatherer, Rendered};
 
 use crate::reached_file::{FileOfState, How, candidate, naming};

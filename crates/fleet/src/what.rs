@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use mapstack::minion::Part;
+use mapstack::share::Outcome;
 use mapstack::value::{Key, Path as KeyPath, Value};
 use mapstack::yaml;
-use mapstack_share::Outcome;
 
 /// The subject of a question.
 #[derive(Debug, Clone)]

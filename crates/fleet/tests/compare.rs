@@ -2,9 +2,9 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
+use mapstack::share::SharedFormula;
 use mapstack::{Condition, Configuration, DataOptions, Engine};
 use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
-use mapstack_share::SharedFormula;
 use proptest::prelude::*;
 
 /// Paths of files that matter for some minions, and what they can hold.

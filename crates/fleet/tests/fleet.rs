@@ -9,9 +9,9 @@ use std::thread::scope;
 use common::Intercepted;
 use mapstack::loader::{self, Fetched, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
+use mapstack::share::SharedFormula;
 use mapstack::{Condition, DataOptions, Engine, Error, ErrorKind, Limits};
 use mapstack_fleet::{Fleet, Pace, Report, Shard};
-use mapstack_share::SharedFormula;
 
 fn files() -> MemoryFiles {
     MemoryFiles::new()

@@ -3,11 +3,11 @@
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
+use mapstack::share::SharedFormula;
 use mapstack::value::Path;
 use mapstack::{Configuration, DataOptions, Engine, Error};
 use mapstack_fleet::impact::What;
 use mapstack_fleet::{ByStates, Fleet, Impact, Masking, Minions, Pace};
-use mapstack_share::SharedFormula;
 use mapstack_states::{Gatherer, TopOptions};
 
 struct OneMinion;

@@ -20,8 +20,8 @@
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
-//! Two crates build on [`hooks`]: `mapstack-lineage` finds out where values come from, and `mapstack-share` shares
-//! results between minions.
+//! [`share`] shares results between minions by way of [`hooks`], and the crate `mapstack-lineage` finds out with them where
+//! values come from.
 
 mod aliases;
 mod allowance;
@@ -58,6 +58,7 @@ mod run;
 mod runner;
 pub mod sandbox;
 pub mod secrets;
+pub mod share;
 mod skeleton_cache;
 mod sls_data;
 mod source;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mapstack::share::Outcome;
 use mapstack::value::{Key, Map, Path as KeyPath, Value, json};
 use mapstack::{Error, yaml};
 use mapstack_fleet::{Report, Tally};
-use mapstack_share::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Document, Plain};

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
+use mapstack::share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
-use mapstack_share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Str, Value, weight};
 
 /// The rendered data of an sls for a minion.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
+use mapstack::share::{FactRead, MinionAnswers};
 use mapstack::{Engine, Run, top_slips};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
 use mapstack_pillar::MasterTops;
-use mapstack_share::{FactRead, MinionAnswers};
 use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;

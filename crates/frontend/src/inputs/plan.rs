@@ -1,8 +1,8 @@
 //! Formulas for many minions, as verbs that compare or look through them want them.
 
+use mapstack::share::SharedFormula;
 use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Way};
 use mapstack_fleet::Fleet;
-use mapstack_share::SharedFormula;
 
 use crate::inputs::InputError;
 use crate::inputs::Kwargs;

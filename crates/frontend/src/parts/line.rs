@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use mapstack::share::Outcome;
 use mapstack::value::Value;
 use mapstack_fleet::Report;
 use mapstack_python_protocol::Message as _;
 use mapstack_report::fleet::{Described, Missing, Shown};
-use mapstack_share::Outcome;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

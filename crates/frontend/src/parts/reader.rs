@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::outputs::Done;
+use mapstack::share::Outcome;
 use mapstack::{Diagnostic, Error};
 use mapstack_fleet::{Report, Shard};
-use mapstack_share::Outcome;
 use sha2::{Digest, Sha256};
 
 use crate::parts::PartError;

@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use mapstack::share::{Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
-use mapstack_share::{Found, MinionAnswers, SharedWork, WorkKey};
 use mapstack_value::{Map, Path, Str, Value, weight};
 use mapstack_yaml::{Lines, Loaded, Marks, load_rendered};
 
@@ -155,7 +155,7 @@ impl Rendered {
 
 /// The result of a render.
 pub(crate) enum Render {
-    Shared(Arc<mapstack_share::Done<Rendered>>),
+    Shared(Arc<mapstack::share::Done<Rendered>>),
     Own(Box<Rendered>),
 }
 

@@ -2,10 +2,10 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
+use mapstack::share::SharedFormula;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Value, json};
 use mapstack::{DataOptions, Engine};
-use mapstack_share::SharedFormula;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::Intercepted;
 use mapstack::loader::{self, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
+use mapstack::share::{Outcome, SharedFormula};
 use mapstack::value::{Value, json};
 use mapstack::{
     Call, CallError, Configuration, DataOptions, Engine, Functions, MapOptions, Run, Stubs, Way,
     yaml,
 };
-use mapstack_share::{Outcome, SharedFormula};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -7,16 +7,16 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
+use crate::Run;
+use crate::hooks::Hooks;
+use crate::trace::FileRead;
 use foldhash::fast::RandomState;
-use mapstack::Run;
-use mapstack::hooks::Hooks;
-use mapstack::trace::FileRead;
 use mapstack_diagnostic::{Diagnostic, Result};
 
-use crate::decisions::{DecisionTree, Walk};
-use crate::probe::Probe;
-use crate::question::{FactRead, Question};
-use crate::recorder::{Record, RecordedRead, Recorder};
+use super::decisions::{DecisionTree, Walk};
+use super::probe::Probe;
+use super::question::{FactRead, Question};
+use super::recorder::{Record, RecordedRead, Recorder};
 
 /// The key of a piece of work, with the memory that it takes.
 pub trait WorkKey: Eq + Hash {
@@ -37,7 +37,7 @@ impl WorkKey for &str {
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_share::{Found, MinionAnswers, SharedWork};
+/// use mapstack::share::{Found, MinionAnswers, SharedWork};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.os }}"));
 /// let works = SharedWork::new(1 << 20);
 /// let mut known = 0;
@@ -149,7 +149,7 @@ impl<'e> MinionAnswers<'e> {
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::{Minion, Part}};
-    /// use mapstack_share::MinionAnswers;
+    /// use mapstack::share::MinionAnswers;
     /// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.get('os') }}"));
     /// let run = engine.run(&Minion::new("web1"));
     /// let (_, facts) = MinionAnswers::default().noting(&run, |run| run.sls("a.sls"));
@@ -369,8 +369,8 @@ const _: fn() = || {
 
 #[cfg(test)]
 mod tests {
-    use mapstack::hooks::FactLookup;
-    use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    use crate::hooks::FactLookup;
+    use crate::{Engine, loader::MemoryFiles, minion::Minion};
     use mapstack_minion::Part;
     use mapstack_render::Reader;
 

@@ -10,9 +10,9 @@ use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::Part;
 use mapstack_value::{Key, Str, Value};
 
-use crate::exact::Exact;
-use crate::probe::Probe;
-use crate::question::{Answer, FactRead, HashedAnswer, InternedQuestion};
+use super::exact::Exact;
+use super::probe::Probe;
+use super::question::{Answer, FactRead, HashedAnswer, InternedQuestion};
 
 /// The question which paths a definition leads to. It exists only for definitions that read nothing but the minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

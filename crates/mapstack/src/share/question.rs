@@ -3,14 +3,14 @@
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
+use crate::hooks::FactLookup;
 use foldhash::fast::RandomState;
-use mapstack::hooks::FactLookup;
 use mapstack_minion::{ConfigGet, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, MapKind, Path, Value, weight};
 
-use crate::exact::Exact;
-use crate::layer_files::{LayerFiles, LayerPaths};
-use crate::probe::Probe;
+use super::exact::Exact;
+use super::layer_files::{LayerFiles, LayerPaths};
+use super::probe::Probe;
 
 /// One kind of access to a minion's facts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -130,7 +130,7 @@ impl FactRead {
     ///
     /// ```
     /// use mapstack::minion::Part;
-    /// use mapstack_share::FactRead;
+    /// use mapstack::share::FactRead;
     /// let read = FactRead { part: Some(Part::Grains), path: vec!["os".into()] };
     /// assert!(read.sees(Part::Grains, &["os".into()]));
     /// assert!(!read.sees(Part::Grains, &["os_family".into()]) && !read.sees(Part::Pillar, &["os".into()]));

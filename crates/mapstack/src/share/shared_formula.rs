@@ -3,17 +3,17 @@
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use mapstack::secrets::{Redact, Secrets};
-use mapstack::trace::FileRead;
-use mapstack::{Configuration, DataOptions, Engine, Run};
+use crate::secrets::{Redact, Secrets};
+use crate::trace::FileRead;
+use crate::{Configuration, DataOptions, Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value, weight};
 
-use crate::decisions::{DecisionTree, Walk};
-use crate::probe::{Answers, Probe, Questions};
-use crate::question::{FactRead, Question};
-use crate::recorder::{Record, Recorder};
+use super::decisions::{DecisionTree, Walk};
+use super::probe::{Answers, Probe, Questions};
+use super::question::{FactRead, Question};
+use super::recorder::{Record, Recorder};
 
 /// A formula that computes each result once for all minions with equal relevant facts.
 ///
@@ -24,11 +24,11 @@ use crate::recorder::{Record, Recorder};
 /// A shared formula assumes that files do not change: make a new one when they do.
 ///
 /// Some results are never shared: those of runs that read the clock, call functions of
-/// [`Functions`](mapstack::Functions), or use template languages other than Jinja.
+/// [`Functions`](crate::Functions), or use template languages other than Jinja.
 ///
 /// ```
 /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_share::SharedFormula;
+/// use mapstack::share::SharedFormula;
 /// let files = MemoryFiles::new()
 ///     .file("base", "users/parameters/defaults.yaml", "values: {shell: /bin/sh}")
 ///     .file("base", "users/parameters/os/Debian.yaml", "values: {shell: /bin/bash}");

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::{Engine, Run};
 use foldhash::fast::RandomState;
-use mapstack::{Engine, Run};
 use mapstack_minion::Minion;
 use mapstack_value::Str;
 
-use crate::question::{HashedAnswer, InternedQuestion, Question};
+use super::question::{HashedAnswer, InternedQuestion, Question};
 
 /// All questions that the formulas of an engine asked, each with a number. Formulas mostly ask the same questions.
 #[derive(Default)]
@@ -85,7 +85,7 @@ impl<'e> Probe<'e> {
 ///
 /// ```
 /// use mapstack::{DataOptions, Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_share::{SharedFormula, Answers};
+/// use mapstack::share::{SharedFormula, Answers};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a/parameters/os/Arch.yaml", "values: {x: 1}"));
 /// let formulas = ["a", "b"].map(|formula| SharedFormula::new(&engine, formula, DataOptions::default()));
 /// let minion = Minion::parse(b"{id: web1, grains: {os: Arch}}", "minion").unwrap().complete();

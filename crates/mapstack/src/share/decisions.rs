@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-use crate::question::{HashedAnswer, InternedQuestion};
-use crate::recorder::RecordedRead;
+use super::question::{HashedAnswer, InternedQuestion};
+use super::recorder::RecordedRead;
 
 /// The questions of all recorded runs with their answers, and the result at the end of each path. Threads share the
 /// tree.

@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack::Run;
-use mapstack::hooks::{FactLookup, Hooks, SourcePaths};
-use mapstack::trace::DataStage;
+use crate::Run;
+use crate::hooks::{FactLookup, Hooks, SourcePaths};
+use crate::trace::DataStage;
 use mapstack_minion::Part;
 use mapstack_render::{Reader, clock_reads};
 use mapstack_value::Key;
 
-use crate::exact::Exact;
-use crate::layer_files::{LayerFiles, LayerPaths};
-use crate::probe::Probe;
-use crate::question::{FactRead, HashedAnswer, InternedQuestion, Question};
+use super::exact::Exact;
+use super::layer_files::{LayerFiles, LayerPaths};
+use super::probe::Probe;
+use super::question::{FactRead, HashedAnswer, InternedQuestion, Question};
 
 /// A run with more questions is not shared: asking another minion all of them would cost as much as running it.
 const MAX_QUESTIONS: usize = 256;

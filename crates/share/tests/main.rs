@@ -1,4 +1,0 @@
-//! The tests of the crate, in one program: each one more would link everything once more.
-
-mod printing;
-mod sharing;
