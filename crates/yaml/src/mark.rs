@@ -48,39 +48,76 @@ impl Mark {
 /// assert_eq!((lines.line(0), lines.line(8)), (1, 2));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lines(Vec<usize>);
+pub struct Lines {
+    starts: Vec<usize>,
+    /// For each stride of bytes, the characters that begin before it: a line can be as long as the text.
+    characters: Vec<usize>,
+}
+
+/// Bytes between two counts of characters.
+const STRIDE: usize = 1 << 10;
 
 impl Lines {
     /// The lines of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let behind = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, byte)| *byte == b'\n')
-            .map(|(at, _)| at + 1);
-        Lines(std::iter::once(0).chain(behind).collect())
+        let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        let mut before = 0;
+        let counts = text.as_bytes().chunks(STRIDE).map(|stride| {
+            let here = before;
+            before += characters_in(stride);
+            here
+        });
+        Lines {
+            characters: counts.collect(),
+            starts: std::iter::once(0).chain(breaks).collect(),
+        }
     }
 
     /// The [`Mark::offset`] of the same text.
     #[must_use]
     pub fn offset(&self, text: &str, mark: Mark) -> usize {
-        let Some(&start) = self.0.get(mark.line.saturating_sub(1) as usize) else {
+        let Some(&start) = self.starts.get(mark.line.saturating_sub(1) as usize) else {
             return text.len();
         };
-        let own_line = Mark {
-            line: 1,
-            column: mark.column,
+        let Some(rest) = text.get(start..) else {
+            return text.len();
         };
-        text.get(start..)
-            .map_or(text.len(), |rest| start + own_line.offset(rest))
+        // A byte order mark is not a column.
+        let begin = text.len() - rest.trim_start_matches('\u{feff}').len();
+        let wanted = self.characters_before(text, begin) + mark.column.saturating_sub(1) as usize;
+        let stride = self.characters.partition_point(|before| *before <= wanted);
+        let stride = stride.saturating_sub(1);
+        let before = self.characters.get(stride).copied().unwrap_or_default();
+        let bytes = text.bytes().enumerate().skip(stride * STRIDE);
+        let mut begins = bytes.filter(|(_, byte)| begins_character(*byte));
+        let found = begins.nth(wanted.saturating_sub(before));
+        found.map_or(text.len(), |(at, _)| at)
+    }
+
+    /// The number of characters before a byte.
+    fn characters_before(&self, text: &str, at: usize) -> usize {
+        let stride = at / STRIDE;
+        let rest = text.as_bytes().get(stride * STRIDE..at);
+        let before = self.characters.get(stride).copied();
+        before.unwrap_or_default() + rest.map_or(0, characters_in)
     }
 
     /// The line of a byte, from 1.
     #[must_use]
     pub fn line(&self, at: usize) -> usize {
-        self.0.partition_point(|start| *start <= at)
+        self.starts.partition_point(|start| *start <= at)
     }
+}
+
+/// True for a byte of UTF-8 that begins a character.
+fn begins_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+fn characters_in(bytes: &[u8]) -> usize {
+    let begins = |byte: &&u8| begins_character(**byte);
+    bytes.iter().filter(begins).count()
 }
 
 impl Default for Mark {
@@ -212,6 +249,39 @@ impl Trail for Marks {
                 keys: keys.collect(),
                 children: children.into(),
             })),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_text_have_the_offsets_of_marks() {
+        let long = format!("{}\n{}ä\n", "é: [1, ü]  ".repeat(400), "x".repeat(3_000));
+        for text in [
+            "",
+            "a",
+            "ä\n  b: 1\n",
+            "\u{feff}a: 1\nb",
+            &long,
+            &format!("\u{feff}{long}"),
+        ] {
+            let lines = Lines::of(text);
+            for line in 0..4 {
+                for column in [
+                    0, 1, 2, 3, 9, 500, 1_023, 1_024, 1_025, 2_999, 3_001, 4_400, 4_401, 9_000,
+                ] {
+                    let mark = Mark { line, column };
+                    assert_eq!(
+                        lines.offset(text, mark),
+                        mark.offset(text),
+                        "{mark} of {} bytes",
+                        text.len()
+                    );
+                }
+            }
         }
     }
 }
