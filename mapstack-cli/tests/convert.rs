@@ -237,7 +237,12 @@ fn uncommitted_changes_are_kept() {
         ("", "written"),
     );
 
+    // A folder that is a link is committed as a link.
     let tree = formula(MAP);
+    let folder = tree.path().join("ntp/files");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("more"), "x\n").unwrap();
+    std::os::unix::fs::symlink("files", tree.path().join("ntp/linked")).unwrap();
     git(tree.path(), &["init", "-q", "."]);
     git(tree.path(), &["add", "."]);
     git(tree.path(), &["commit", "-q", "-m", "1"]);

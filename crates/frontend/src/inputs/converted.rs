@@ -216,7 +216,8 @@ impl Converted {
         let prefix = format!("{}/", self.formula.name());
         let listed = committed.list("base", &prefix).map_err(unreadable)?;
         let mut changed: Vec<String> = Vec::new();
-        let now = self.formula.paths().map(|path| format!("{prefix}{path}"));
+        let own = self.formula.paths().filter(|path| !self.is_linked(path));
+        let now = own.map(|path| format!("{prefix}{path}"));
         let all: std::collections::BTreeSet<String> = listed.into_iter().chain(now).collect();
         for path in all {
             let salt = mapstack::loader::SaltPath::from_relative(&path);
@@ -235,6 +236,15 @@ impl Converted {
             true => WorkTree::Clean,
             false => WorkTree::Changed(changed),
         })
+    }
+
+    /// True if a file is in a folder that is a link: a commit has it where the link leads.
+    #[cfg(feature = "git")]
+    fn is_linked(&self, path: &str) -> bool {
+        let folders = Path::new(path).ancestors().skip(1);
+        folders
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .any(|folder| self.directory.join(folder).is_symlink())
     }
 
     /// The same without git, which has no commit.
