@@ -1,14 +1,10 @@
 //! Shared results equal those of separate runs.
 
-#[path = "../../../loader/tests/common/mod.rs"]
-mod common;
-
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::Intercepted;
-use mapstack::loader::{self, FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
+use mapstack::loader::{FileServer, LoadError, MemoryFiles, SaltPath, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::share::{Outcome, SharedFormula};
 use mapstack::value::{Value, json};
@@ -18,6 +14,8 @@ use mapstack::{
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+
+use crate::serving::Intercepted;
 
 /// Expressions with every kind of read of a minion, and statements that change what is read.
 const READS: &[&str] = &[
