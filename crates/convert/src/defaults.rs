@@ -4,9 +4,8 @@ use mapstack::Place;
 use mapstack_render::jinja::ast::Expr;
 use mapstack_render::jinja::{Node, visit};
 
-use crate::libraries::OF_MAPS;
+use crate::formula::{OF_MAPS, OF_TOFS};
 use crate::template::{Parsed, argument, called, literal, text};
-use crate::tofs::LIBRARY;
 use crate::{Formula, Proposal};
 
 /// A default that a state or template has for a key of the formula's pillar.
@@ -31,7 +30,7 @@ impl OwnDefault {
         let is_own = |key: &str| roots.contains(&key.split(':').next().unwrap_or_default());
         let is_library = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or_default();
-            name == LIBRARY || OF_MAPS.contains(&name)
+            name == OF_TOFS || OF_MAPS.contains(&name)
         };
         let mut found = Vec::new();
         let paths = formula.paths();

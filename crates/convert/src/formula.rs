@@ -6,6 +6,13 @@ use std::sync::Arc;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Engine, Error, ErrorKind, Result};
 
+/// The templates that formulas carry for their `map.jinja`.
+pub(crate) const OF_MAPS: [&str; 3] =
+    ["libmapstack.jinja", "libmatchers.jinja", "libsaltcli.jinja"];
+
+/// The template that formulas carry for the sources of files.
+pub(crate) const OF_TOFS: &str = "libtofs.jinja";
+
 /// The files of a formula, by their paths below its folder.
 #[derive(Debug, Clone)]
 pub struct Formula {

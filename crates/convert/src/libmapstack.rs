@@ -8,7 +8,8 @@ use mapstack::{Error, ErrorKind, Result};
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
-use crate::libraries::{OF_MAPS, remove_unused};
+use crate::formula::OF_MAPS;
+use crate::libraries::remove_unused;
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, modern, pillar_keys, sub_key};
 use crate::template::{Parsed, text};

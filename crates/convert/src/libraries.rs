@@ -6,10 +6,6 @@ use mapstack::{Result, Survey};
 
 use crate::{Formula, Proposal};
 
-/// The templates that formulas carry for their `map.jinja`.
-pub(crate) const OF_MAPS: [&str; 3] =
-    ["libmapstack.jinja", "libmatchers.jinja", "libsaltcli.jinja"];
-
 /// Remove the libraries of some names that no other template of the formula loads.
 pub(crate) fn remove_unused(
     formula: &Formula,

@@ -7,13 +7,11 @@ use mapstack::value::Value;
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
+use crate::formula::OF_TOFS;
 use crate::libraries::remove_unused;
 use crate::proposal::Left;
 use crate::template::{Parsed, argument, literal};
 use crate::{Formula, Proposal};
-
-/// The library with the macro.
-pub(crate) const LIBRARY: &str = "libtofs.jinja";
 
 /// The macro.
 const MACRO: &str = "files_switch";
@@ -29,7 +27,7 @@ pub(crate) fn convert(formula: &Formula, proposal: &mut Proposal) -> Result<()> 
     let mut written = Vec::new();
     for path in formula.paths().filter(|path| !proposal.touches(path)) {
         let text = formula.text(path).unwrap_or_default();
-        if !text.contains(LIBRARY) || !text.contains(MACRO) {
+        if !text.contains(OF_TOFS) || !text.contains(MACRO) {
             continue;
         }
         let Ok(Some(parsed)) = Parsed::of(formula, path) else {
@@ -55,16 +53,16 @@ pub(crate) fn convert(formula: &Formula, proposal: &mut Proposal) -> Result<()> 
         formula.name()
     ));
     proposal.tofs = Some(lookups);
-    remove_unused(formula, proposal, &[LIBRARY, "libsaltcli.jinja"])
+    remove_unused(formula, proposal, &[OF_TOFS, "libsaltcli.jinja"])
 }
 
 /// Say why a library stays that templates still use.
 pub(crate) fn leave(formula: &Formula, proposal: &mut Proposal) {
-    let is_library = |path: &&str| path.rsplit('/').next() == Some(LIBRARY);
+    let is_library = |path: &&str| path.rsplit('/').next() == Some(OF_TOFS);
     let uses = |path: &str| {
         let text = proposal.write.get(path).map(String::as_str);
         let text = text.or_else(|| formula.text(path)).unwrap_or_default();
-        text.contains(LIBRARY) && text.contains(MACRO)
+        text.contains(OF_TOFS) && text.contains(MACRO)
     };
     let users = formula
         .paths()
