@@ -17,10 +17,10 @@ pub(super) fn blocks_around(source: &str, at: usize) -> Vec<Block> {
     let mut open: Vec<(String, Block)> = Vec::new();
     let mut rest = 0;
     while let Some((start, tag)) = next_tag(source, rest) {
-        if start >= at {
+        rest = start + tag.len();
+        if rest > at {
             break;
         }
-        rest = start + tag.len();
         let Some(inner) = tag.strip_prefix("{%") else {
             continue;
         };
