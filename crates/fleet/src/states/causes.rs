@@ -1,6 +1,8 @@
 //! The places from which changed lines and arguments come.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use mapstack::Place;
 use mapstack::minion::FactPlace;
@@ -205,9 +207,22 @@ pub(super) struct Both<'l> {
     pub there: &'l Lines<'l>,
 }
 
-impl<'t> Lines<'t> {
+/// The lines of files, read once for all changes of the same files.
+#[derive(Default)]
+pub(super) struct KnownLines<'t>(RefCell<HashMap<Vec<*const u8>, Rc<Lines<'t>>>>);
+
+impl<'t> KnownLines<'t> {
     /// The lines of the files that places are in.
-    pub fn of(places: impl IntoIterator<Item = &'t Place>) -> Self {
+    pub fn of(&self, places: &'t [Place]) -> Rc<Lines<'t>> {
+        let texts = places.iter().map(|place| place.source.as_ptr());
+        let mut known = self.0.borrow_mut();
+        let lines = known.entry(texts.collect());
+        lines.or_insert_with(|| Rc::new(Lines::of(places))).clone()
+    }
+}
+
+impl<'t> Lines<'t> {
+    fn of(places: &'t [Place]) -> Self {
         let mut lines = HashMap::new();
         for place in places {
             let mut start = 0;
@@ -262,8 +277,12 @@ fn line_of(spot: &Spot) -> Option<(&str, usize)> {
 }
 
 /// The causes of a change of a state, from what both states of the files say of it.
-pub(super) fn causes(change: &StateChange, sides: [&ExplainedStateSide; 2]) -> StateCauses {
-    let lines = sides.map(|side| Lines::of(&side.sources));
+pub(super) fn causes<'t>(
+    change: &StateChange,
+    sides: [&'t ExplainedStateSide; 2],
+    known: &KnownLines<'t>,
+) -> StateCauses {
+    let lines = sides.map(|side| known.of(&side.sources));
     let both = |pieces: [&[Piece]; 2]| -> Causes {
         [0, 1].map(|side| {
             let others: Vec<&Piece> = pieces[1 - side].iter().collect();
@@ -289,13 +308,13 @@ pub(super) fn causes(change: &StateChange, sides: [&ExplainedStateSide; 2]) -> S
         FileCauses {
             attributes: attributes.collect(),
             lines: match files {
-                [Some(old), Some(new)] => of_lines([old, new]),
+                [Some(old), Some(new)] => of_lines([old, new], known),
                 _ => Default::default(),
             },
         }
     });
     StateCauses {
-        state: [0, 1].map(|side| sides[side].of_state(sides[1 - side])),
+        state: [0, 1].map(|side| sides[side].of_state(sides[1 - side], known)),
         arguments: of_arguments.collect(),
         files: of_files.collect(),
     }
@@ -307,7 +326,7 @@ fn of_parts(pieces: &[Piece]) -> Vec<Cause> {
     without_repeats(parts.map(Part::cause).collect())
 }
 
-fn on_side<'l>(lines: &'l [Lines<'l>; 2], side: usize) -> Both<'l> {
+fn on_side<'l>(lines: &'l [Rc<Lines<'l>>; 2], side: usize) -> Both<'l> {
     Both {
         here: &lines[side],
         there: &lines[1 - side],
@@ -315,8 +334,11 @@ fn on_side<'l>(lines: &'l [Lines<'l>; 2], side: usize) -> Both<'l> {
 }
 
 /// The causes of the lines of a file that go and come.
-fn of_lines(files: [&ExplainedFileSide; 2]) -> [BTreeMap<usize, Vec<Cause>>; 2] {
-    let lines = files.map(|file| Lines::of(&file.sources));
+fn of_lines<'t>(
+    files: [&'t ExplainedFileSide; 2],
+    known: &KnownLines<'t>,
+) -> [BTreeMap<usize, Vec<Cause>>; 2] {
+    let lines = files.map(|file| known.of(&file.sources));
     let mut found: [BTreeMap<usize, Vec<Cause>>; 2] = Default::default();
     for Hunk(ranges) in hunks(files.map(|file| &*file.text)) {
         let pieces = [0, 1].map(|side| files[side].lines.range(ranges[side].clone()));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use mapstack::Place;
@@ -15,7 +16,7 @@ use mapstack_lineage::{
 use mapstack_states::GotSls;
 
 use super::arguments::attribute;
-use super::causes::{Both, Cause, Lines, Part, Piece, in_file};
+use super::causes::{Both, Cause, KnownLines, Part, Piece, in_file};
 use super::compare::{FileChange, StateChange};
 use super::hunks::{Hunk, hunks};
 use super::plan::{PlannedFile, PlannedText, StateName};
@@ -77,11 +78,15 @@ pub(super) struct ExplainedFileSide {
 
 impl ExplainedStateSide {
     /// The causes of a state that is there and not in the other state of the files.
-    pub fn of_state(&self, other: &ExplainedStateSide) -> Vec<Cause> {
+    pub fn of_state<'t>(
+        &'t self,
+        other: &'t ExplainedStateSide,
+        known: &KnownLines<'t>,
+    ) -> Vec<Cause> {
         if self.declared.is_empty() || !other.declared.is_empty() {
             return Vec::new();
         }
-        let own = |side: &'_ ExplainedStateSide| side.sls.get(self.own_sls.as_ref()?).cloned();
+        let own = |side: &'t ExplainedStateSide| side.sls.get(self.own_sls.as_ref()?);
         let (Some(here), Some(there)) = (own(self), own(other)) else {
             // The minion gets the sls in this state of the files alone.
             let given_by = self.given_by.iter().filter(|_| !other.sls.is_empty());
@@ -91,7 +96,7 @@ impl ExplainedStateSide {
             };
             return given_by.map(cause).collect();
         };
-        let (here, there) = (Lines::of([&here]), Lines::of([&there]));
+        let [here, there] = [here, there].map(|place| known.of(from_ref(place)));
         let both = Both {
             here: &here,
             there: &there,

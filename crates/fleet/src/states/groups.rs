@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::value::Str;
 
-use super::causes::{StateCauses, causes};
+use super::causes::{KnownLines, StateCauses, causes};
 use super::compare::StateChange;
 use super::explained_side::{Asked, ExplainedStateSide, explained};
 use super::pair::{Places, PlanChange, StatesPair};
@@ -288,8 +288,9 @@ fn causes_of(
                 .collect()
         })
     });
+    let known = KnownLines::default();
     let both = changes.iter().zip(old.iter().zip(&new));
-    both.map(|(change, (old, new))| causes(change, [old, new]))
+    both.map(|(change, (old, new))| causes(change, [old, new], &known))
         .collect()
 }
 
