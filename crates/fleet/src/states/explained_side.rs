@@ -1,4 +1,4 @@
-//! What one state of the files says of where the states of a minion come from.
+//! The origins of a minion's states in one state of the files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub(super) struct Asked<'a> {
 /// The files of sls, by saltenv and name.
 type SlsTexts = HashMap<(String, String), Place>;
 
-/// What one state of the files says of a state that changed.
+/// A changed state, as one state of the files explains it.
 #[derive(Default)]
 pub(super) struct ExplainedStateSide {
     /// The ID and the function, if the state is there.
