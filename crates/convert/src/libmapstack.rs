@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use mapstack::value::{Key, Str, Value};
-use mapstack::yaml::{Limits, Lines, load_marked};
+use mapstack::yaml::{Limits, Lines, load, load_marked};
 use mapstack::{Error, ErrorKind, Result};
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
+use crate::edit::Lined;
 use crate::formula::OF_MAPS;
 use crate::libraries::remove_unused;
 use crate::proposal::{Kind, Left};
@@ -24,8 +25,8 @@ const META_TEMPLATE: &str = "parameters/map_jinja.yaml.jinja";
 
 /// The proposal for a formula of libmapstack.
 pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
-    let lists = Lists::of(map);
-    let Some(in_map) = lists.sources() else {
+    let in_defaults = sources_in_defaults(formula, map);
+    let Some(in_map) = in_defaults.clone().or_else(|| Lists::of(map).sources()) else {
         let message = format!("salt://{}/map.jinja has no list of sources", formula.name());
         return Err(Error::new(ErrorKind::Unsupported, message)
             .note("`convert` knows maps that begin with a list such as [\"Y:G@os_family\", …]"));
@@ -45,6 +46,9 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
     proposal
         .done
         .push("map.jinja calls map.data, and merges nothing itself".into());
+    if in_defaults.is_some() {
+        drop_sources_from_defaults(formula, &mut proposal);
+    }
     let sources = sources(formula, &mut proposal, &in_map)?;
     proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
     keep_options_of_pillars(formula, &mut proposal);
@@ -64,6 +68,39 @@ pub(crate) fn is_inlined(formula: &Formula, map: &Parsed) -> bool {
     let lists = Lists::of(map);
     let has_names = |list: &Vec<String>| list.iter().any(|one| one == CONFIG_GET);
     formula.has("parameters/defaults.yaml") && lists.set.iter().any(|(_, list)| has_names(list))
+}
+
+/// The layer that every minion has.
+const DEFAULTS: &str = "parameters/defaults.yaml";
+
+/// The sources that such a map reads from its defaults, where they are named there.
+fn sources_in_defaults(formula: &Formula, map: &Parsed) -> Option<Vec<String>> {
+    if !is_inlined(formula, map) {
+        return None;
+    }
+    let defaults = load(formula.text(DEFAULTS)?).ok()?;
+    let mut value = &defaults;
+    for key in SOURCES {
+        value = value.as_map()?.get(key)?;
+    }
+    let names = value.as_list()?.iter();
+    let sources = names.map(|name| Some(of_inlined(name.as_str()?, formula.name())));
+    sources.collect()
+}
+
+/// The keys of the sources in such a map's defaults.
+const SOURCES: [&str; 3] = ["values", "map_jinja", "sources"];
+
+/// Take the sources out of the defaults, if they can go without another line: map.data reads them elsewhere.
+fn drop_sources_from_defaults(formula: &Formula, proposal: &mut Proposal) {
+    let key = &SOURCES[..2];
+    let without = formula.text(DEFAULTS).and_then(|text| {
+        let path = key.iter().map(|key| Key::from(*key)).collect();
+        Some(Lined::of(text)?.without(&[path])?.0)
+    });
+    if let Some(text) = without {
+        *proposal = std::mem::take(proposal).writing(DEFAULTS, &text);
+    }
 }
 
 /// The source in such a map that is the formula's own configuration.
@@ -249,15 +286,16 @@ fn layers(formula: &Formula, proposal: &mut Proposal) {
     let paths: Vec<&str> = formula.paths().filter(is_layer).collect();
     let (mut booleans, mut filled) = (Vec::new(), Vec::new());
     for path in paths {
-        let Some(text) = formula.text(path) else {
+        let written = proposal.write.get(path).cloned();
+        let Some(text) = written.or_else(|| formula.text(path).map(str::to_owned)) else {
             continue;
         };
-        let Ok((value, marks)) = load_marked(text, &Limits::default()) else {
+        let Ok((value, marks)) = load_marked(&text, &Limits::default()) else {
             continue;
         };
         match &value {
             Value::None => {
-                let text = format!("{}values: {{}}\n", ended(text));
+                let text = format!("{}values: {{}}\n", ended(&text));
                 *proposal = std::mem::take(proposal).writing(path, &text);
                 filled.push(path.to_owned());
             }
@@ -267,13 +305,13 @@ fn layers(formula: &Formula, proposal: &mut Proposal) {
                     Some((value.as_str()?, marks.child(at)?.mark()))
                 });
                 if let Some((written, mark)) = option {
-                    let start = Lines::of(text).offset(text, mark);
+                    let start = Lines::of(&text).offset(&text, mark);
                     let end = text[start..]
                         .find('\n')
                         .map_or(text.len(), |end| start + end);
                     let is_true = matches!(&*written.to_lowercase(), "yes" | "true" | "1" | "on");
                     let line = quoted_replaced(&text[start..end], written, is_true);
-                    let mut new = text.to_owned();
+                    let mut new = text.clone();
                     new.replace_range(start..end, &line);
                     *proposal = std::mem::take(proposal).writing(path, &new);
                     booleans.push(path.to_owned());
@@ -317,7 +355,6 @@ fn ended(text: &str) -> String {
 
 /// libmapstack makes the key of a `SUB` source even if nothing is found: it belongs to the defaults.
 fn sub_keys(formula: &Formula, sources: &[String], proposal: &mut Proposal) {
-    const DEFAULTS: &str = "parameters/defaults.yaml";
     let keys: BTreeMap<&str, ()> = sources
         .iter()
         .filter_map(|one| Some((sub_key(one)?, ())))

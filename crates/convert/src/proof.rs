@@ -389,10 +389,21 @@ impl<'e> Proof<'e> {
         };
         let files = match &seen {
             Seen::Same | Seen::Reordered if sls == self.shown() => Files::of_map(&before.files),
-            Seen::Same | Seen::Reordered => Files::of(&before.files, &after.files),
+            Seen::Same | Seen::Reordered => {
+                Files::of(&before.files, &after.files, &|| self.metas(minion))
+            }
             _ => Files::default(),
         };
         (seen, files)
+    }
+
+    /// The values of the key `map_jinja` of a minion's maps.
+    fn metas(&self, minion: &Minion) -> [Value; 2] {
+        [0, 1].map(|side| {
+            let map = self.map(side, minion).unwrap_or_default();
+            let meta = map.as_map().and_then(|map| map.get("map_jinja"));
+            meta.cloned().unwrap_or_default()
+        })
     }
 
     /// The sls that shows the whole map, as formulas of the Salt project have it for their tests.

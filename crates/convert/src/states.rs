@@ -1,10 +1,11 @@
 //! The states and managed files of a formula's sls, in both states of the files.
 
 use mapstack::minion::Minion;
-use mapstack::value::{Map, Value};
+use mapstack::value::{Key, Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_files::{FileOfMinion, SharedFiles};
 use mapstack_fleet::changes;
+use mapstack_states::compile::is_requisite;
 use mapstack_states::{Gatherer, TopOptions};
 
 /// One state of the files, with what minions share in it.
@@ -66,8 +67,12 @@ impl<'e> Side<'e> {
 pub(crate) fn kind_of(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Undefined => format!("{:?}", ErrorKind::Template),
-        // A refusal says in its words alone which one it is.
-        ErrorKind::DataSource => error.diagnostic().message.clone(),
+        // The words of a refusal say which one it is, and the names after them what it refuses.
+        ErrorKind::DataSource => {
+            let message = &error.diagnostic().message;
+            let words = message.split(['\'', '`', ':']).next();
+            words.unwrap_or_default().to_owned()
+        }
         kind => format!("{kind:?}"),
     }
 }
@@ -77,7 +82,7 @@ fn comparable(chunk: &Value, is_empty: bool) -> Value {
     match chunk {
         Value::Map(map) => {
             let kept = map.iter().filter(|(key, _)| {
-                !matches!(key, mapstack::value::Key::Str(name) if matches!(&**name, "map_jinja" | "order"))
+                !matches!(key, Key::Str(name) if matches!(&**name, "map_jinja" | "order"))
             });
             let kept = kept.map(|(key, value)| (key.clone(), comparable(value, is_empty)));
             let kept: Map = kept.collect();
@@ -116,18 +121,62 @@ pub(crate) fn compared(before: &[Value], after: &[Value]) -> Compared {
             }
         };
     };
-    let mut rest: Vec<&Value> = after.iter().collect();
+    // States in another order give others their requisites in another order, too.
+    let mut rest: Vec<Value> = after.iter().map(with_sorted_requisites).collect();
     for state in before {
+        let own = with_sorted_requisites(state);
         let found = rest
             .iter()
-            .position(|other| changes(state, other).is_empty());
+            .position(|other| changes(&own, other).is_empty());
         match found {
             Some(at) => drop(rest.swap_remove(at)),
-            None => return Compared::Differ([Some(first.clone()), Some(second.clone())]),
+            None => {
+                let same = after.iter().find(|other| is_same_state(state, other));
+                return Compared::Differ(match same {
+                    Some(same) => [Some(state.clone()), Some(same.clone())],
+                    None => [Some(first.clone()), Some(second.clone())],
+                });
+            }
         }
     }
     match rest.first() {
         None => Compared::Reordered,
-        Some(more) => Compared::Differ([None, Some((*more).clone())]),
+        Some(more) => Compared::Differ([None, Some(more.clone())]),
     }
+}
+
+/// A chunk whose requisites are in the order of their texts.
+fn with_sorted_requisites(chunk: &Value) -> Value {
+    let Value::Map(map) = chunk else {
+        return chunk.clone();
+    };
+    let sorted = map.iter().map(|(key, value)| {
+        let value = match (key, value) {
+            (Key::Str(name), Value::List(items)) if is_requisite(name) => {
+                let mut items: Vec<Value> = items.iter().cloned().collect();
+                items.sort_by_cached_key(Value::repr);
+                items.into()
+            }
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    });
+    sorted.collect::<Map>().into()
+}
+
+/// True if two chunks are of one state, whatever its arguments.
+fn is_same_state(a: &Value, b: &Value) -> bool {
+    let identity = |chunk: &Value| {
+        let chunk = chunk.as_map()?;
+        Some(["state", "fun", "__id__", "name"].map(|key| chunk.get(key).cloned()))
+    };
+    identity(a).is_some_and(|own| {
+        identity(b).is_some_and(|other| {
+            let mut pairs = own.iter().zip(&other);
+            pairs.all(|(a, b)| match (a, b) {
+                (Some(a), Some(b)) => a.is_same(b),
+                (a, b) => a.is_none() && b.is_none(),
+            })
+        })
+    })
 }

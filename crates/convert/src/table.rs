@@ -31,6 +31,10 @@ pub(crate) struct Block {
     pub value: Option<Value>,
     /// The text of the whole file, if it is the only one in it.
     pub whole: Option<String>,
+    /// True if its keys replace those of the layers below, mappings too.
+    pub overwrites: bool,
+    /// The condition under which it counts, as an expression of a template.
+    pub only_if: Option<String>,
 }
 
 impl Block {
@@ -64,7 +68,7 @@ impl Block {
 
     /// The file of a layer.
     pub fn file(&self) -> String {
-        if let Some(whole) = &self.whole {
+        if let (Some(whole), false) = (&self.whole, self.overwrites) {
             return whole.clone();
         }
         let body = match self.is_empty() {
@@ -76,7 +80,29 @@ impl Block {
             true => &*self.preamble,
             false => "",
         };
-        format!("{header}{preamble}---\n{comment}{body}")
+        let body = match &self.only_if {
+            Some(only_if) => {
+                format!(
+                    "{{%- if {only_if} %}}\n{body}{{%- else %}}\nvalues: {{}}\n{{%- endif %}}\n"
+                )
+            }
+            None => body,
+        };
+        let strategy = match self.overwrites {
+            true => "strategy: overwrite\n",
+            false => "",
+        };
+        format!("{header}{preamble}---\n{strategy}{comment}{body}")
+    }
+
+    /// The same where a condition holds. Its values are those of a template then.
+    pub fn only_if(self, condition: String) -> Self {
+        Block {
+            value: None,
+            whole: None,
+            only_if: Some(condition),
+            ..self
+        }
     }
 
     /// The same below keys.
@@ -275,6 +301,8 @@ impl<'t> Parts<'t> {
             body,
             value,
             whole: None,
+            overwrites: false,
+            only_if: None,
         };
         Ok(Row { key, block })
     }

@@ -67,6 +67,14 @@ fn layers_come_in_the_order_of_merging() {
              {% set ntp = salt['grains.filter_by'](defaults, default='ntp', merge=salt['grains.filter_by'](osmap, merge=base)) %}",
             "Y!G@os_family Y!P@osfamilymap|G@os_family",
         ),
+        (
+            "{% load_yaml as finger %}\nDebian-12:\n  b: 4\n{% endload %}\n\
+             {% set finger = salt['grains.filter_by'](finger, grain='osfinger') %}\
+             {% do defaults.ntp.update(salt['grains.filter_by'](osfamilymap) or {}) %}\
+             {% if finger is not none %} {% do defaults.ntp.update(finger) %} {% endif %}\
+             {% set ntp = salt['pillar.get']('ntp', default=defaults['ntp'], merge=True) %}",
+            "Y!G@os_family Y!G@osfinger I@ntp",
+        ),
     ] {
         let map = format!("{imports}{map}");
         assert_eq!(
@@ -127,7 +135,7 @@ fn what_others_import_stays_in_the_map() {
 #[test]
 fn a_table_that_cannot_be_layers_stays_if_that_is_enough() {
     let map = "{% import_yaml 'ntp/osmap.yaml' as osmap %}{% import_yaml 'ntp/osfingermap.yaml' as osfingermap %}\n\
-        {% set ntp = salt['grains.filter_by']({'default': {'a': 1, 'b': 2}, 'Debian': {'a': 3}}, \
+        {% set ntp = salt['grains.filter_by']({'default': {'a': 1, 'b': 2}, 'Debian': 3}, \
         merge=salt['grains.filter_by'](osmap, grain='os', merge=salt['grains.filter_by'](osfingermap, grain='osfinger', \
         default='any', merge=salt['pillar.get']('ntp')))) %}\n";
     let files = [
@@ -141,7 +149,7 @@ fn a_table_that_cannot_be_layers_stays_if_that_is_enough() {
     let text = |path: &str| proposal.write[path].split_once("vim: ft=yaml\n").unwrap().1;
     assert_eq!(
         text("parameters/map.yaml"),
-        "{%- set table = {'default': {'a': 1, 'b': 2}, 'Debian': {'a': 3}} %}\n---\n\
+        "{%- set table = {'default': {'a': 1, 'b': 2}, 'Debian': 3} %}\n---\n\
          values: {{ (salt[\"grains.filter_by\"](table, grain=\"os_family\") or {}) | json }}\n"
     );
     assert_eq!(
@@ -159,7 +167,7 @@ fn a_table_that_cannot_be_layers_stays_if_that_is_enough() {
     assert_eq!(
         left,
         [
-            "only systems without an entry get `default`, and `Debian` lacks its key `b`, so parameters/map.yaml picks from it",
+            "an entry of the table is not a mapping, so parameters/map.yaml picks from it",
             "a template computes its keys, so parameters/osfingermap.yaml picks from it",
         ]
     );
@@ -206,5 +214,47 @@ fn what_is_no_layer_is_refused() {
             all.starts_with("error") && all.contains(why),
             "{map}: {all}"
         );
+    }
+}
+
+#[test]
+fn keys_that_replaced_mappings_still_do() {
+    let map = "{% set ntp = {'of': {'a': 1, 'b': 2}, 'c': 3} %}\
+        {% do ntp.update(salt['grains.filter_by']({'Debian': {'of': {'a': 4}}, 'RedHat': {'c': 5}})) %}\
+        {% do ntp.update(salt['pillar.get']('ntp:lookup', {})) %}";
+    let all = converted(map, &[]);
+    let has = |text: &str| assert!(all.contains(text), "{text}: {all}");
+    has(
+        "os_family/Debian.yaml\n# -*- coding: utf-8 -*-\n# vim: ft=yaml\n---\nstrategy: overwrite\nvalues:\n  of:\n    a: 4\n",
+    );
+    has("os_family/RedHat.yaml\n# -*- coding: utf-8 -*-\n# vim: ft=yaml\n---\nvalues:\n  c: 5\n");
+    has(
+        "strategy: overwrite\nvalues: {{ salt[\"pillar.get\"](\"ntp:lookup\", {}) | json(sort_keys=False) }}\n",
+    );
+    has("    - Y!G@os_family\n    - Y!P@lookup\n");
+}
+
+#[test]
+fn a_default_of_some_systems_stays_theirs() {
+    for (keys, grain, condition) in [
+        (
+            "'Debian'",
+            "os_family",
+            "grains.get(\"os_family\") not in [\"Debian\"]",
+        ),
+        (
+            "12",
+            "osmajorrelease",
+            "grains.get(\"osmajorrelease\") | string not in [\"12\"]",
+        ),
+    ] {
+        let map = format!(
+            "{{% set ntp = salt['grains.filter_by']({{{keys}: {{'a': 1}}, 'default': {{'a': 2, 'b': 3}}}}, grain='{grain}') %}}"
+        );
+        let all = converted(&map, &[]);
+        let expected = format!(
+            "{{%- if {condition} %}}\nvalues:\n  a: 2\n  b: 3\n{{%- else %}}\nvalues: {{}}\n{{%- endif %}}\n"
+        );
+        assert!(all.contains(&expected), "{all}");
     }
 }

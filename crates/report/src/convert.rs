@@ -105,7 +105,8 @@ impl Conversion<'_> {
     }
 
     fn add_difference(&self, text: &mut String, difference: &Difference) {
-        let shown = |value: &str| cut(&(self.starred)(value));
+        let [before, after] = [&difference.before, &difference.after];
+        let [before, after] = cut_around([before, after].map(|value| (self.starred)(value)));
         let more = match difference.count {
             1 => String::new(),
             n => format!(", and {} more", count(n - 1, "time")),
@@ -113,11 +114,7 @@ impl Conversion<'_> {
         let _ = write!(
             text,
             "  {}\n    - {}\n    + {}\n    on {} with {}{more}\n",
-            difference.what,
-            shown(&difference.before),
-            shown(&difference.after),
-            difference.minion,
-            difference.pillar,
+            difference.what, before, after, difference.minion, difference.pillar,
         );
     }
 
@@ -326,6 +323,22 @@ fn add_items(text: &mut String, items: impl Iterator<Item = String>) {
 }
 
 /// A text on one line that is not too long.
+/// Two texts that differ, each cut to the part around the first difference.
+fn cut_around(texts: [String; 2]) -> [String; 2] {
+    const BEFORE: usize = 40;
+    let texts = texts.map(|text| text.replace('\n', " "));
+    let mut pairs = texts[0].chars().zip(texts[1].chars());
+    let same = pairs.position(|(a, b)| a != b).unwrap_or_default();
+    let is_long = texts.iter().any(|text| text.chars().count() > WIDTH);
+    if !is_long || same <= BEFORE {
+        return texts.map(|text| cut(&text));
+    }
+    texts.map(|text| {
+        let rest: String = text.chars().skip(same - BEFORE).collect();
+        cut(&format!("…{rest}"))
+    })
+}
+
 fn cut(text: &str) -> String {
     let line = text.replace('\n', " ");
     match line.char_indices().nth(WIDTH) {

@@ -36,7 +36,9 @@ pub(crate) fn proposal(
             ..Proposal::default()
         },
         sources: Vec::new(),
+        keys: Vec::new(),
         grains: BTreeSet::new(),
+        map: None,
         kept: BTreeSet::new(),
         span,
     };
@@ -47,11 +49,12 @@ pub(crate) fn proposal(
     let Files {
         mut proposal,
         sources,
+        keys,
         kept,
         ..
     } = files;
     proposal.shared = once.shared;
-    proposal.keys = sources.iter().filter_map(|one| pillar_keys(one)).collect();
+    proposal.keys = keys;
     if sources != built_in(formula.name()) {
         let list: String = sources.iter().map(|one| format!("    - {one}\n")).collect();
         let list = match list.is_empty() {
@@ -73,8 +76,12 @@ pub(crate) fn proposal(
 struct Files {
     proposal: Proposal,
     sources: Vec<String>,
+    /// The keys of the pillar that the sources look up.
+    keys: Vec<Vec<String>>,
     /// The grains whose folders are taken.
     grains: BTreeSet<String>,
+    /// The first table of the map whose files are named after it.
+    map: Option<String>,
     /// The files of tables that stay.
     kept: BTreeSet<String>,
     span: Span,
@@ -83,6 +90,21 @@ struct Files {
 impl Files {
     fn stop(&self, why: String) -> Stop {
         Stop::new(why, self.span)
+    }
+
+    /// The name for the files of a table that are not the first of their kind.
+    fn stem(&mut self, origin: &Origin) -> String {
+        match origin {
+            Origin::File(path) => {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                name.split('.').next().unwrap_or(name).to_owned()
+            }
+            Origin::Entries => "map".into(),
+            Origin::Map(name) => match self.map.get_or_insert_with(|| name.clone()) {
+                first if first == name => "map".into(),
+                _ => name.clone(),
+            },
+        }
     }
 
     fn write(&mut self, path: &str, block: &Block) -> Known<()> {
@@ -95,13 +117,17 @@ impl Files {
 
     fn layer(&mut self, at: usize, layer: &Layer) -> Known<()> {
         match layer {
-            Layer::Raw(definition) => self.sources.push(definition.clone()),
+            Layer::Raw(definition) => {
+                self.keys.extend(pillar_keys(definition));
+                self.sources.push(definition.clone());
+            }
+            Layer::Overwriting(definition) => self.overwriting(definition)?,
             Layer::Always(block, origin) if at == 0 => {
                 self.write("parameters/defaults.yaml", block)?;
                 self.say(origin, "parameters/defaults.yaml");
             }
             Layer::Always(block, origin) => {
-                let stem = stem(origin);
+                let stem = self.stem(origin);
                 let path = format!("parameters/{stem}.yaml");
                 self.write(&path, block)?;
                 self.sources.push(format!("Y!P@{stem}"));
@@ -117,9 +143,37 @@ impl Files {
         Ok(())
     }
 
+    /// The layer of a look-up whose keys replace those below.
+    fn overwriting(&mut self, definition: &str) -> Known<()> {
+        let function = match definition.split_once('@') {
+            Some(("C", _)) => "config.get",
+            _ => "pillar.get",
+        };
+        let Some(key) = pillar_keys(definition) else {
+            return Err(self.stop(format!("{definition} replaces keys")));
+        };
+        let joined = key.join(":");
+        let stem = key.last().map_or("lookup", String::as_str);
+        let path = format!("parameters/{stem}.yaml");
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if !stem.chars().all(is_name) || self.proposal.write.contains_key(&path) {
+            return Err(self.stop(format!("`{joined}` replaces the keys below it")));
+        }
+        let text = format!(
+            "{HEADER}---\nstrategy: overwrite\nvalues: {{{{ salt[\"{function}\"]({joined:?}, {{}}) | json(sort_keys=False) }}}}\n"
+        );
+        self.proposal = std::mem::take(&mut self.proposal).writing(&path, &text);
+        self.sources.push(format!("Y!P@{stem}"));
+        self.keys.push(key);
+        let done =
+            format!("{path}: `{joined}` replaces whole keys, as it did (strategy: overwrite)");
+        self.proposal.done.push(done);
+        Ok(())
+    }
+
     /// The layer that picks from a table which stays.
     fn left(&mut self, table: &LeftTable) -> Known<()> {
-        let stem = stem(&table.origin);
+        let stem = self.stem(&table.origin);
         let path = format!("parameters/{stem}.yaml");
         if self.proposal.write.contains_key(&path) {
             return Err(table.why.clone());
@@ -128,7 +182,7 @@ impl Files {
         self.sources.push(format!("Y!P@{stem}"));
         let (what, kept) = match &table.origin {
             Origin::File(path) => (path.clone(), Some(path.clone())),
-            Origin::Map | Origin::Entries => ("the table in map.jinja".into(), None),
+            Origin::Map(_) | Origin::Entries => ("the table in map.jinja".into(), None),
         };
         self.kept.extend(kept);
         let why = &table.why.why;
@@ -147,7 +201,7 @@ impl Files {
         let (folder, source) = match is_first {
             true => (grain.to_owned(), format!("Y!G@{grain}")),
             false => {
-                let stem = stem(origin);
+                let stem = self.stem(origin);
                 (format!("{stem}/{grain}"), format!("Y!P@{stem}|G@{grain}"))
             }
         };
@@ -192,20 +246,10 @@ impl Files {
     fn say(&mut self, origin: &Origin, what: &str) {
         let from = match origin {
             Origin::File(path) => path,
-            Origin::Map => "the table in map.jinja",
+            Origin::Map(_) => "the table in map.jinja",
             Origin::Entries => "what all entries of the table have",
         };
         self.proposal.done.push(format!("{from} becomes {what}"));
-    }
-}
-
-fn stem(origin: &Origin) -> String {
-    match origin {
-        Origin::File(path) => {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.split('.').next().unwrap_or(name).to_owned()
-        }
-        Origin::Map | Origin::Entries => "map".into(),
     }
 }
 

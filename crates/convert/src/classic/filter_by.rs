@@ -106,7 +106,7 @@ impl Pick<'_> {
                     return Err(why);
                 }
                 let text = reader.map.text(data.span);
-                (format!("{{%- set table = {text} %}}\n"), Origin::Map)
+                (format!("{{%- set table = {text} %}}\n"), Origin::map())
             }
             _ => return Err(why),
         };
@@ -125,9 +125,14 @@ impl Pick<'_> {
 fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Known<Table> {
     match bound {
         Bound::File(path) => Ok(Table {
-            rows: reader.rows_of(path, expr.span)?,
+            rows: reader.rows_of(bound, expr.span)?,
             layered: Vec::new(),
             origin: Origin::File(path.clone()),
+        }),
+        Bound::Yaml(..) => Ok(Table {
+            rows: reader.rows_of(bound, expr.span)?,
+            layered: Vec::new(),
+            origin: Origin::map(),
         }),
         Bound::Data(data) => inline(reader, data),
         _ => Err(Stop::new(
@@ -148,7 +153,7 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
     let mut table = Table {
         rows: Vec::new(),
         layered: Vec::new(),
-        origin: Origin::Map,
+        origin: Origin::map(),
     };
     for (key, value) in entries {
         let literal = crate::template::literal(key);
@@ -230,10 +235,9 @@ fn picked(
         .into_iter()
         .filter(|row| !is(row, Some(default)) && !is(row, base));
     let others: Vec<Row> = others.collect();
-    let always = always(below, fallback, &others, span)?;
-    let always = always.filter(|row| !row.block.is_empty());
+    let always = always((below, fallback), grain, &others);
+    let always = always.into_iter().filter(|row| !row.block.is_empty());
     let mut layers: Vec<Layer> = always
-        .into_iter()
         .map(|row| Layer::Always(row.block, origin.clone()))
         .collect();
     if !others.is_empty() {
@@ -246,64 +250,46 @@ fn picked(
     Ok(layers)
 }
 
-/// The entry that is merged for every system.
-fn always(
-    base: Option<Row>,
-    fallback: Option<Row>,
-    others: &[Row],
-    span: Span,
-) -> Known<Option<Row>> {
-    match (base, fallback) {
-        (Some(base), Some(fallback)) if base.key != fallback.key && !others.is_empty() => {
-            let why = format!(
-                "systems without an entry get `{}` over `{}`",
-                fallback.key, base.key
-            );
-            Err(Stop::new(why, span))
-        }
-        (Some(base), _) => Ok(Some(base)),
-        (None, Some(fallback)) => {
-            covered(&fallback, others, span)?;
-            Ok(Some(fallback))
-        }
-        (None, None) => Ok(None),
+/// The entries that are merged whatever the grain is: the base, and for systems without an entry the fallback.
+fn always((base, fallback): (Option<Row>, Option<Row>), grain: &str, others: &[Row]) -> Vec<Row> {
+    let Some(fallback) = fallback else {
+        return base.into_iter().collect();
+    };
+    let is_base = base.as_ref().is_some_and(|base| base.key == fallback.key);
+    if is_base || (base.is_none() && is_covered(&fallback, others)) {
+        return vec![fallback];
     }
+    if others.is_empty() {
+        return base.into_iter().chain([fallback]).collect();
+    }
+    let names: Vec<String> = others.iter().map(|row| row.key.to_string()).collect();
+    // filter_by compares texts, also of numbers.
+    let text = match names.iter().all(|name| name.parse::<f64>().is_err()) {
+        true => "",
+        false => " | string",
+    };
+    let fallback = Row {
+        block: fallback
+            .block
+            .only_if(format!("grains.get({grain:?}){text} not in {names:?}")),
+        key: fallback.key,
+    };
+    base.into_iter().chain([fallback]).collect()
 }
 
-/// Layers can have a fallback if each entry has all of its keys.
-fn covered(fallback: &Row, others: &[Row], span: Span) -> Known<()> {
-    if others.is_empty() {
-        return Ok(());
-    }
-    let none = Map::new();
-    let map = |row: &'_ Row| match &row.block.value {
+/// True if each entry has all keys of the fallback, so that it can be below all of them.
+fn is_covered(fallback: &Row, others: &[Row]) -> bool {
+    let map = |row: &Row| match &row.block.value {
         Some(Value::Map(map)) => Some(map.clone()),
         Some(_) => Some(Map::new()),
         None => None,
     };
     let Some(wanted) = map(fallback) else {
-        return Err(Stop::new(
-            format!("a template computes the entry `{}`", fallback.key),
-            span,
-        ));
+        return others.is_empty();
     };
-    for row in others {
-        let has = map(row).unwrap_or_else(|| none.clone());
-        let lacking = leaves(&wanted)
-            .into_iter()
-            .find(|path| at(&has, path).is_none());
-        if let Some(path) = lacking {
-            let path: Vec<String> = path.iter().map(ToString::to_string).collect();
-            return Err(Stop::new(
-                format!(
-                    "only systems without an entry get `{}`, and `{}` lacks its key `{}`",
-                    fallback.key,
-                    row.key,
-                    path.join(":")
-                ),
-                span,
-            ));
-        }
-    }
-    Ok(())
+    let wanted = leaves(&wanted);
+    others.iter().all(|row| {
+        let has = map(row).unwrap_or_default();
+        wanted.iter().all(|path| at(&has, path).is_some())
+    })
 }

@@ -1,5 +1,10 @@
 //! Layers that a map is made of, as far as they are known.
 
+use std::collections::HashSet;
+
+use mapstack::value::{Key, Value};
+use mapstack_render::jinja::ast::Span;
+
 use super::stop::Stop;
 use crate::table::{Block, Row};
 
@@ -18,6 +23,8 @@ pub(crate) enum Layer {
     Left(LeftTable),
     /// The result of a source definition.
     Raw(String),
+    /// The result of a source definition, whose keys replace those of the layers below.
+    Overwriting(String),
 }
 
 /// A table that stays as it is.
@@ -35,13 +42,41 @@ pub(crate) struct LeftTable {
 pub(crate) enum Origin {
     /// A file of the formula.
     File(String),
-    /// The map itself.
-    Map,
+    /// The map itself, with the name that is set to the table; without one, it is not known yet.
+    Map(String),
     /// The entries of a table, which all have it.
     Entries,
 }
 
+impl Origin {
+    /// The map itself.
+    pub fn map() -> Self {
+        Origin::Map(String::new())
+    }
+
+    /// A fault in the table's text.
+    pub fn stop(&self, why: &str, span: Span) -> Stop {
+        match self {
+            Origin::File(path) => Stop::new(format!("{path}: {why}"), span),
+            Origin::Map(_) | Origin::Entries => Stop::new(format!("the table: {why}"), span),
+        }
+    }
+}
+
 impl Layer {
+    /// Say the name that is set to a table of the map.
+    pub fn name(&mut self, name: &str) {
+        let origin = match self {
+            Layer::Always(_, origin) | Layer::ByGrain { origin, .. } => origin,
+            Layer::Left(table) => &mut table.origin,
+            Layer::Raw(_) | Layer::Overwriting(_) => return,
+        };
+        match origin {
+            Origin::Map(own) if own.is_empty() => name.clone_into(own),
+            _ => {}
+        }
+    }
+
     /// The same below keys; nothing of what is looked up.
     pub fn below(self, keys: &[String]) -> Option<Self> {
         Some(match self {
@@ -61,7 +96,77 @@ impl Layer {
                     origin,
                 }
             }
-            Layer::Left(_) | Layer::Raw(_) => return None,
+            Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => return None,
         })
+    }
+}
+
+/// Layers whose keys replace those of the layers below, where it makes a difference: where both may have mappings.
+pub(crate) fn overwriting(below: &[Layer], layers: Vec<Layer>) -> Vec<Layer> {
+    let nested: HashSet<Key> = below
+        .iter()
+        .flat_map(blocks)
+        .flat_map(nested_keys)
+        .collect();
+    if nested.is_empty() {
+        return layers;
+    }
+    let meets = |block: &Block| nested_keys(block).iter().any(|key| nested.contains(key));
+    let marked = |block: Block| Block {
+        overwrites: meets(&block),
+        ..block
+    };
+    let changed = layers.into_iter().map(|layer| match layer {
+        Layer::Always(block, origin) => Layer::Always(marked(block), origin),
+        Layer::ByGrain {
+            grain,
+            rows,
+            origin,
+        } => {
+            let marked = |row: Row| Row {
+                key: row.key,
+                block: marked(row.block),
+            };
+            Layer::ByGrain {
+                grain,
+                rows: rows.into_iter().map(marked).collect(),
+                origin,
+            }
+        }
+        Layer::Raw(definition) => Layer::Overwriting(definition),
+        other => other,
+    });
+    changed.collect()
+}
+
+/// The blocks of a layer.
+fn blocks(layer: &Layer) -> Vec<&Block> {
+    match layer {
+        Layer::Always(block, _) => vec![block],
+        Layer::ByGrain { rows, .. } => rows.iter().map(|row| &row.block).collect(),
+        Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => Vec::new(),
+    }
+}
+
+/// The keys of a block whose values are mappings with something in them.
+fn nested_keys(block: &Block) -> Vec<Key> {
+    match &block.value {
+        Some(value) => {
+            let is_nested = |value: &Value| matches!(value, Value::Map(map) if !map.is_empty());
+            let entries = value.as_map().into_iter().flatten();
+            let nested = entries.filter(|(_, value)| is_nested(value));
+            nested.map(|(key, _)| key.clone()).collect()
+        }
+        // A template computes some of its values, on lines of their own.
+        None => {
+            let lines: Vec<&str> = block.body.lines().collect();
+            let nested = lines.windows(2).filter(|two| {
+                let after = two[1].trim_start();
+                two[1].starts_with(' ') && !after.starts_with("- ") && !two[0].starts_with(' ')
+            });
+            let keys = nested.filter_map(|two| two[0].strip_suffix(':'));
+            keys.map(|key| Key::from(key.trim_matches(['"', '\''])))
+                .collect()
+        }
     }
 }

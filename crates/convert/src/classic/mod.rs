@@ -3,6 +3,7 @@
 mod files;
 mod filter_by;
 mod imports;
+mod in_place;
 mod layer;
 mod reader;
 mod repeated;

@@ -22,12 +22,22 @@ pub(crate) enum Bound<'m> {
     File(String),
     /// Some data in the map itself.
     Data(&'m Expr),
+    /// Data in the map itself that is written as YAML.
+    Yaml(&'m str, Span),
     /// The result of a source definition.
     Source(String),
     /// Layers, by a number that aliases share.
     Layers(usize, Vec<Layer>),
     /// Nothing, or an empty mapping.
     Nothing,
+}
+
+/// The identity of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Table {
+    File(String),
+    /// The place of its data in the map.
+    InMap(u32),
 }
 
 /// Reads the statements of a map.
@@ -42,11 +52,13 @@ pub(crate) struct Reader<'m> {
     pub failed: HashMap<String, Stop>,
     /// The spans of the statements whose meaning is in the names.
     pub read: Vec<Span>,
-    /// Layers of entries of files that statements add to, by file and key.
-    parts: HashMap<(String, String), (usize, Vec<Layer>)>,
+    /// Layers of entries of tables that statements add to, by table and key.
+    parts: HashMap<(Table, String), (usize, Vec<Layer>)>,
     /// The order in which names were set.
     pub order: Vec<String>,
     numbers: usize,
+    /// Why statements that change the value of a name are not known.
+    pub unread: HashMap<String, Stop>,
     /// True if tables that cannot be layers may stay as they are.
     pub leaves: bool,
 }
@@ -75,6 +87,7 @@ impl<'m> Reader<'m> {
             parts: HashMap::new(),
             order: Vec::new(),
             numbers: 0,
+            unread: HashMap::new(),
             leaves,
         };
         for stmt in &map.template.body {
@@ -101,15 +114,29 @@ impl<'m> Reader<'m> {
                 let bound = self.value(value);
                 self.bind(name, bound, stmt);
             }
-            StmtKind::Do(expr) => match called(expr) {
-                Some((name, args))
-                    if name == "defaults.merge" && self.merge_in_place(args).is_some() =>
-                {
+            StmtKind::Load {
+                tag: "load_yaml",
+                target: Target::Name(name),
+                body,
+            } => {
+                let bound = self.block(body, stmt.span);
+                let is_known = bound.is_ok();
+                self.bind(name, bound, stmt);
+                if is_known {
+                    self.read.push(self.whole(stmt, body));
+                }
+            }
+            StmtKind::Do(expr) => {
+                let is_log = called(expr).is_some_and(|(name, _)| name.starts_with("log."));
+                if is_log || self.merge_in_place(expr).is_ok() {
                     self.read.push(stmt.span);
                 }
-                Some((name, _)) if name.starts_with("log.") => self.read.push(stmt.span),
-                _ => {}
-            },
+            }
+            StmtKind::If { arms, otherwise } if otherwise.is_empty() => {
+                if let ([(_, body)], Ok(())) = (&arms[..], self.merge_if_any(arms)) {
+                    self.read.push(self.whole(stmt, body));
+                }
+            }
             _ => {}
         }
     }
@@ -119,7 +146,10 @@ impl<'m> Reader<'m> {
         self.order.retain(|known| known != name);
         self.order.push(name.to_owned());
         match bound {
-            Ok(bound) => {
+            Ok(mut bound) => {
+                if let Bound::Layers(_, layers) = &mut bound {
+                    layers.iter_mut().for_each(|layer| layer.name(name));
+                }
                 self.failed.remove(name);
                 self.names.insert(name.to_owned(), bound);
                 self.read.push(stmt.span);
@@ -152,10 +182,36 @@ impl<'m> Reader<'m> {
         }
     }
 
+    /// A statement with its body and the tag at its end.
+    fn whole(&self, stmt: &Stmt, body: &[Stmt]) -> Span {
+        let end_of_body = body.last().map_or(stmt.span.end, |last| last.span.end);
+        let rest = self.map.source().get(end_of_body as usize..);
+        let tag = rest.and_then(|rest| Some(rest.find("%}")? + "%}".len()));
+        let tag = tag.and_then(|length| u32::try_from(length).ok());
+        Span {
+            start: stmt.span.start,
+            end: end_of_body + tag.unwrap_or_default(),
+        }
+    }
+
+    /// A block of YAML.
+    fn block(&self, body: &'m [Stmt], span: Span) -> Known<Bound<'m>> {
+        match body {
+            [] => Ok(Bound::Nothing),
+            [
+                Stmt {
+                    kind: StmtKind::Text(text),
+                    span,
+                },
+            ] => Ok(Bound::Yaml(text, *span)),
+            _ => Err(Stop::new("a block of YAML has statements", span)),
+        }
+    }
+
     /// The text that an expression is, if that is known.
     pub fn text(&self, expr: &Expr) -> Option<String> {
         template::text(expr, &|name| match (name, self.names.get(name)) {
-            ("tpldir", _) => Some(self.formula.name().to_owned()),
+            ("tpldir" | "slspath", _) => Some(self.formula.name().to_owned()),
             (_, Some(Bound::Text(text))) => Some(text.clone()),
             _ => None,
         })
@@ -192,27 +248,67 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// The entry of a file.
-    fn entry(&mut self, file: &'m Expr, key: Option<&str>, span: Span) -> Known<Bound<'m>> {
-        let (Some(key), Ok(Bound::File(path))) = (key, self.value(file)) else {
-            return Err(Stop::new("it computes a value", span));
+    /// The entry of a table.
+    fn entry(&mut self, table: &'m Expr, key: Option<&str>, span: Span) -> Known<Bound<'m>> {
+        let unknown = || Stop::new("it computes a value", span);
+        let key = key.ok_or_else(unknown)?;
+        let bound = self.value(table)?;
+        let (table, origin) = match &bound {
+            Bound::File(path) => (Table::File(path.clone()), Origin::File(path.clone())),
+            Bound::Data(data) => (Table::InMap(data.span.start), Origin::map()),
+            Bound::Yaml(_, at) => (Table::InMap(at.start), Origin::map()),
+            _ => return Err(unknown()),
         };
-        let known = (path.clone(), key.to_owned());
+        let known = (table, key.to_owned());
         if let Some((number, layers)) = self.parts.get(&known) {
             return Ok(Bound::Layers(*number, layers.clone()));
         }
-        let rows = self.rows_of(&path, span)?;
-        let row = rows.into_iter().find(|row| row.key.to_string() == key);
-        let Some(row) = row else {
-            return Err(Stop::new(format!("{path} has no `{key}`"), span));
+        let layers = match &bound {
+            Bound::Data(data) => self.layers_of_entry(data, key)?,
+            _ => {
+                let row = self.rows_of(&bound, span)?.into_iter();
+                let row = row.clone().find(|row| row.key.to_string() == key);
+                row.map(|row| self::layers(row.block, origin.clone()))
+            }
         };
-        let layers = match row.block.is_empty() {
-            true => Vec::new(),
-            false => vec![Layer::Always(row.block, Origin::File(path))],
-        };
+        let layers = layers.ok_or_else(|| match &origin {
+            Origin::File(path) => Stop::new(format!("{path} has no `{key}`"), span),
+            _ => Stop::new(format!("the table has no `{key}`"), span),
+        })?;
         let number = self.number();
         self.parts.insert(known, (number, layers.clone()));
         Ok(Bound::Layers(number, layers))
+    }
+
+    /// The layers of an entry of a mapping in the map.
+    fn layers_of_entry(&mut self, data: &'m Expr, key: &str) -> Known<Option<Vec<Layer>>> {
+        let ExprKind::Dict(entries) = &data.kind else {
+            return Ok(None);
+        };
+        let entry = entries
+            .iter()
+            .find(|(name, _)| self.text(name).is_some_and(|name| name == key));
+        entry.map(|(_, value)| self.layers(value)).transpose()
+    }
+
+    /// Add layers to a mapping, under all its names.
+    ///
+    /// With `overwrites` each of their keys replaces what the mapping has, as `dict.update` does.
+    pub(super) fn extend(&mut self, number: usize, layers: Vec<Layer>, overwrites: bool) {
+        let named = self.names.values_mut().filter_map(|bound| match bound {
+            Bound::Layers(other, of) if *other == number => Some(of),
+            _ => None,
+        });
+        let parts = self.parts.values_mut();
+        let parts = parts.filter_map(|(other, of)| (*other == number).then_some(of));
+        let mut all: Vec<&mut Vec<Layer>> = named.chain(parts).collect();
+        let layers = match all.first() {
+            Some(below) if overwrites => super::layer::overwriting(below, layers),
+            _ => layers,
+        };
+        for of in &mut all {
+            of.extend_from_slice(&layers);
+        }
     }
 
     pub fn number(&mut self) -> usize {
@@ -220,11 +316,22 @@ impl<'m> Reader<'m> {
         self.numbers
     }
 
-    /// The entries of a file of the formula.
-    pub fn rows_of(&self, path: &str, span: Span) -> Known<Vec<table::Row>> {
-        let text = self.formula.text(path);
-        let text = text.ok_or_else(|| Stop::new(format!("{path} is not text"), span))?;
-        table::rows(text).map_err(|why| Stop::new(format!("{path}: {why}"), span))
+    /// The entries of a file of the formula, or of a block of YAML.
+    pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> Known<Vec<table::Row>> {
+        let (text, origin) = self.text_of(bound, span)?;
+        table::rows(text).map_err(|why| origin.stop(&why, span))
+    }
+
+    /// The text of a file or of a block of YAML.
+    fn text_of<'a>(&'a self, bound: &'a Bound<'_>, span: Span) -> Known<(&'a str, Origin)> {
+        match bound {
+            Bound::Yaml(text, _) => Ok((text, Origin::map())),
+            Bound::File(path) => match self.formula.text(path) {
+                Some(text) => Ok((text, Origin::File(path.clone()))),
+                None => Err(Stop::new(format!("{path} is not text"), span)),
+            },
+            _ => Err(Stop::new("it computes a value", span)),
+        }
     }
 
     /// `pillar.get(…)` of the variable.
@@ -313,18 +420,17 @@ impl<'m> Reader<'m> {
             Bound::Source(definition) => Ok(vec![Layer::Raw(definition)]),
             Bound::Nothing => Ok(Vec::new()),
             Bound::Data(data) => super::yaml::layers(self, data),
-            Bound::File(path) => {
-                let text = self.formula.text(&path).unwrap_or_default();
-                let block = table::whole(text);
-                let block = block.map_err(|why| Stop::new(format!("{path}: {why}"), expr.span))?;
-                Ok(vec![Layer::Always(block, Origin::File(path))])
+            bound @ (Bound::File(_) | Bound::Yaml(..)) => {
+                let (text, origin) = self.text_of(&bound, expr.span)?;
+                let block = table::whole(text).map_err(|why| origin.stop(&why, expr.span))?;
+                Ok(layers(block, origin))
             }
             Bound::Text(_) => Err(Stop::new("it merges a text", expr.span)),
         }
     }
 
     /// `slsutil.merge(a, b)` and `defaults.merge(a, b)`, where they merge as layers do.
-    fn merged(&mut self, name: &str, args: &'m Args, span: Span) -> Known<Vec<Layer>> {
+    pub(super) fn merged(&mut self, name: &str, args: &'m Args, span: Span) -> Known<Vec<Layer>> {
         let names: [&str; 2] = match name {
             "slsutil.merge" => ["obj_a", "obj_b"],
             _ => ["dest", "src"],
@@ -351,23 +457,6 @@ impl<'m> Reader<'m> {
         let mut layers = self.layers(a)?;
         layers.extend(self.layers(b)?);
         Ok(layers)
-    }
-
-    /// `do salt['defaults.merge'](defaults['ntp'], …)`.
-    fn merge_in_place(&mut self, args: &'m Args) -> Option<()> {
-        let target = argument(args, 0, "dest")?;
-        let (file, key) = match &target.kind {
-            ExprKind::Item(file, key) => (file, self.text(key)?),
-            ExprKind::Attr(file, key) => (file, key.to_string()),
-            _ => return None,
-        };
-        let layers = self.merged("defaults.merge", args, target.span).ok()?;
-        let Ok(Bound::File(path)) = self.value(file) else {
-            return None;
-        };
-        let part = self.parts.get_mut(&(path, key))?;
-        part.1 = layers;
-        Some(())
     }
 
     /// The configuration that the map exports.
@@ -416,5 +505,13 @@ impl<'m> Reader<'m> {
                 },
             )
         })
+    }
+}
+
+/// The layers of a block, if it has values.
+fn layers(block: table::Block, origin: Origin) -> Vec<Layer> {
+    match block.is_empty() {
+        true => Vec::new(),
+        false => vec![Layer::Always(block, origin)],
     }
 }

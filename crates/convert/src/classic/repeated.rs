@@ -164,7 +164,7 @@ impl Systems {
 impl Block {
     /// The block without the values at some paths; nothing if no line can be left out.
     fn without(&self, values: &Map, paths: &[Vec<Key>]) -> Option<Self> {
-        if paths.is_empty() {
+        if paths.is_empty() || self.overwrites {
             return None;
         }
         let left = paths
@@ -242,9 +242,12 @@ fn values_of(layers: &[Layer], system: &dyn Fn(&str) -> Option<Key>) -> Option<M
                 let own = system(grain)?;
                 rows.iter().find(|row| row.key == own).map(|row| &row.block)
             }
-            Layer::Left(_) | Layer::Raw(_) => return None,
+            Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => return None,
         };
         let Some(block) = block else { continue };
+        if block.overwrites {
+            return None;
+        }
         match block.value.as_ref()? {
             Value::Map(own) => {
                 let mut upper = own.clone();

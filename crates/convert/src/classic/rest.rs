@@ -26,7 +26,8 @@ pub(crate) struct Rest {
 
 impl Rest {
     pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<Self> {
-        let kept = |stmt: &&Stmt| !reader.read.contains(&stmt.span);
+        let is_read = |stmt: &Stmt| reader.read.iter().any(|of| of.start == stmt.span.start);
+        let kept = |stmt: &&Stmt| !is_read(stmt);
         let kept: Vec<&Stmt> = reader.map.template.body.iter().filter(kept).collect();
         // A name that is set and never used has no effect.
         let is_idle = |stmt: &Stmt| match &stmt.kind {
@@ -72,6 +73,9 @@ impl Rest {
             match bound {
                 Bound::Text(_) | Bound::Source(_) => self.needs.push(name.clone()),
                 _ => {
+                    if let Some(stop) = reader.unread.get(name) {
+                        return Err(stop.clone());
+                    }
                     let place = reader
                         .set_at
                         .get(name)
@@ -183,7 +187,7 @@ fn header(source: &str) -> String {
 fn without(reader: &Reader<'_>, header: usize) -> String {
     let source = reader.map.source();
     let mut spans: Vec<Span> = reader.read.clone();
-    spans.sort_by_key(|span| span.start);
+    spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
     let mut text = String::new();
     let mut done = header.min(source.len());
     for span in spans {

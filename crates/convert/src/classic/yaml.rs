@@ -47,7 +47,7 @@ pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<L
         for (key, value) in own {
             text.entry(reader, key, value)?;
         }
-        all.push(Layer::Always(text.block(reader, data)?, Origin::Map));
+        all.push(Layer::Always(text.block(reader, data)?, Origin::map()));
     }
     for (name, layers) in nested {
         for layer in layers {
@@ -84,16 +84,50 @@ impl Text {
             return Ok(());
         }
         let key = key_text(&name);
-        if let ExprKind::Dict(entries) = &value.kind {
-            let mut inner = Text::default();
-            for (key, value) in entries {
-                inner.entry(reader, key, value)?;
+        match &value.kind {
+            ExprKind::Dict(_) => {
+                let inner = indented(&self.inner(reader, value)?, 2);
+                self.lines.push_str(&format!("{key}\n{inner}"));
             }
-            self.lines
-                .push_str(&format!("{key}\n{}", indented(&inner.lines, 2)));
-            self.needs.extend(inner.needs);
-            return Ok(());
+            // The filter `json` would sort the keys of mappings.
+            ExprKind::List(items)
+                if items
+                    .iter()
+                    .any(|item| matches!(&item.kind, ExprKind::Dict(_))) =>
+            {
+                self.lines.push_str(&format!("{key}\n"));
+                for item in items {
+                    let inner = indented(&self.inner(reader, item)?, 4);
+                    self.lines
+                        .push_str(&format!("  - {}", inner.trim_start_matches(' ')));
+                }
+            }
+            _ => {
+                let computed = self.computed(reader, value);
+                self.lines.push_str(&format!("{key} {computed}"));
+            }
         }
+        Ok(())
+    }
+
+    /// The lines of a mapping, or of a value that is not one.
+    fn inner(&mut self, reader: &Reader<'_>, value: &Expr) -> Known<String> {
+        if let Some(value) = literal(value) {
+            return Ok(lines_of(&value));
+        }
+        let ExprKind::Dict(entries) = &value.kind else {
+            return Ok(self.computed(reader, value));
+        };
+        let mut inner = Text::default();
+        for (key, value) in entries {
+            inner.entry(reader, key, value)?;
+        }
+        self.needs.extend(inner.needs);
+        Ok(inner.lines)
+    }
+
+    /// The line of an expression.
+    fn computed(&mut self, reader: &Reader<'_>, value: &Expr) -> String {
         let mut names = Vec::new();
         names_of(value, &mut names);
         for name in names.into_iter().filter(|name| !GIVEN.contains(name)) {
@@ -109,11 +143,7 @@ impl Text {
             true => source,
             false => format!("({source})"),
         };
-        self.lines.push_str(&format!(
-            "{key} {{{{ {source} | json }}}}
-"
-        ));
-        Ok(())
+        format!("{{{{ {source} | json }}}}\n")
     }
 
     /// The block, with the statements of the map that it needs.
