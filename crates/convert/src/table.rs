@@ -83,7 +83,7 @@ impl Block {
         let body = match &self.only_if {
             Some(only_if) => {
                 format!(
-                    "{{%- if {only_if} %}}\n{body}{{%- else %}}\nvalues: {{}}\n{{%- endif %}}\n"
+                    "# Only for systems without an entry of their own\n{{%- if {only_if} %}}\n{body}{{%- else %}}\nvalues: {{}}\n{{%- endif %}}\n"
                 )
             }
             None => body,

@@ -2,20 +2,44 @@
 
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{DumpOptions, dump};
+use mapstack_render::jinja::Syntax;
 
 /// The lines that a new layer begins with.
 pub(crate) const HEADER: &str = "# -*- coding: utf-8 -*-\n# vim: ft=yaml\n";
 
-/// A value as lines of YAML, lists indented below their keys.
+/// A value as the lines of a layer, lists indented below their keys. Marks of templates in its texts are texts there, too.
 pub(crate) fn lines_of(value: &Value) -> String {
-    let one = |value: &Value| dump(value, &DumpOptions::output());
+    let lines = yaml_of(value);
+    if !Syntax::has_marks(&lines) {
+        return lines;
+    }
+    let raw = |line: &str| {
+        let text = line.trim_start_matches(' ');
+        match Syntax::has_marks(text) {
+            true => format!(
+                "{}{{% raw %}}{text}{{% endraw %}}\n",
+                &line[..line.len() - text.len()]
+            ),
+            false => format!("{line}\n"),
+        }
+    };
+    lines.lines().map(raw).collect()
+}
+
+fn yaml_of(value: &Value) -> String {
+    // A text of many words stays on one line.
+    let options = DumpOptions {
+        width: usize::MAX,
+        ..DumpOptions::output()
+    };
+    let one = |value: &Value| dump(value, &options);
     let mut lines = String::new();
     match value {
         Value::Map(map) if !map.is_empty() => {
             for (key, value) in map {
                 let inner = match value {
-                    Value::Map(map) if !map.is_empty() => lines_of(value),
-                    Value::List(items) if !items.is_empty() => lines_of(value),
+                    Value::Map(map) if !map.is_empty() => yaml_of(value),
+                    Value::List(items) if !items.is_empty() => yaml_of(value),
                     _ => {
                         let entry = Map::from_iter([(key.clone(), value.clone())]);
                         lines.push_str(&quoted(one(&entry.into()), value));
@@ -28,7 +52,7 @@ pub(crate) fn lines_of(value: &Value) -> String {
         Value::List(items) if !items.is_empty() => {
             for item in items.iter() {
                 let inner = match item {
-                    Value::Map(_) | Value::List(_) => lines_of(item),
+                    Value::Map(_) | Value::List(_) => yaml_of(item),
                     scalar => {
                         lines.push_str(&quoted(one(&vec![scalar.clone()].into()), scalar));
                         continue;
@@ -123,6 +147,13 @@ mod tests {
                 && lines.ends_with("e: '008'\n"),
             "{lines}"
         );
+    }
+
+    #[test]
+    fn marks_of_templates_stay_texts() {
+        let value = load("{a: {b: 'x {{ y }}', c: 1}}").unwrap();
+        let expected = "a:\n  {% raw %}b: x {{ y }}{% endraw %}\n  c: 1\n";
+        assert_eq!(lines_of(&value), expected);
     }
 
     #[test]

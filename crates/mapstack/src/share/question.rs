@@ -27,8 +27,8 @@ pub(crate) enum Question {
     Find(Part, String, String),
     /// `pillar.get`: the key, the delimiter, the default, `merge` and `merge_nested_lists`.
     Pillar(Exact, String, Option<Exact>, bool, Option<bool>),
-    /// `config.get`: the key, the delimiter, the merge strategy, and which sources to omit.
-    Config(Exact, String, Exact, [bool; 4]),
+    /// `config.get`: the key, the delimiter, the merge strategy, and the sources to omit.
+    Config(Exact, String, Exact, Omitted),
     /// An option.
     Option(Exact),
     /// The files that exist at the paths of a definition.
@@ -37,6 +37,15 @@ pub(crate) enum Question {
     Paths(Box<LayerPaths>),
     /// All facts.
     All,
+}
+
+/// The sources that a `config.get` leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Omitted {
+    opts: bool,
+    grains: bool,
+    pillar: bool,
+    master: bool,
 }
 
 impl Question {
@@ -213,20 +222,17 @@ impl Question {
     }
 
     fn config(key: &Value, query: &ConfigGet) -> Self {
-        let ConfigGet {
-            delimiter,
-            merge,
-            omit_opts,
-            omit_grains,
-            omit_pillar,
-            omit_master,
-        } = query;
-        let omit = [*omit_opts, *omit_grains, *omit_pillar, *omit_master];
+        let omitted = Omitted {
+            opts: query.omit_opts,
+            grains: query.omit_grains,
+            pillar: query.omit_pillar,
+            master: query.omit_master,
+        };
         Question::Config(
             Exact(key.clone()),
-            delimiter.clone(),
-            Exact(merge.clone()),
-            omit,
+            query.delimiter.clone(),
+            Exact(query.merge.clone()),
+            omitted,
         )
     }
 
@@ -281,8 +287,16 @@ impl Question {
                 let answer = minion.pillar_get(key.0.clone(), &query);
                 looked_up(answer.map(|a| (Some(a.value), a.warning)))
             }
-            Question::Config(key, delimiter, merge, omit) => {
-                let answer = minion.config_get(key.0.clone(), &query(delimiter, merge, *omit));
+            Question::Config(key, delimiter, merge, omitted) => {
+                let query = ConfigGet {
+                    delimiter: delimiter.clone(),
+                    merge: merge.0.clone(),
+                    omit_opts: omitted.opts,
+                    omit_grains: omitted.grains,
+                    omit_pillar: omitted.pillar,
+                    omit_master: omitted.master,
+                };
+                let answer = minion.config_get(key.0.clone(), &query);
                 looked_up(answer.map(|a| (a.value, a.warning)))
             }
             Question::Option(key) => {
@@ -322,22 +336,6 @@ fn in_pillar(minion: &Minion, query: &str, delimiter: &str) -> Answer {
         Ok(path) => mapstack_yaml::traverse(&Value::Map(minion.pillar.clone()), &path)
             .map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
         Err(e) => Answer::Failed(e.to_string()),
-    }
-}
-
-/// The query of a [`Question::Config`].
-fn query(
-    delimiter: &str,
-    merge: &Exact,
-    [omit_opts, omit_grains, omit_pillar, omit_master]: [bool; 4],
-) -> ConfigGet {
-    ConfigGet {
-        delimiter: delimiter.to_owned(),
-        merge: merge.0.clone(),
-        omit_opts,
-        omit_grains,
-        omit_pillar,
-        omit_master,
     }
 }
 
