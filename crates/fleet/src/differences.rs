@@ -1,16 +1,18 @@
 //! Equal changes and failures of a fleet, folded.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
-use mapstack::value::{Key, Str, Value};
+use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_lineage::Spot;
 
 use crate::census::Census;
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, Subject, What};
+use crate::example::Example;
 use crate::failures::{Turn, by_reason};
 use crate::minions::Minions;
 use crate::ordered::ordered;
@@ -37,14 +39,12 @@ pub struct Group {
     pub old_secret: HashSet<Vec<Key>>,
     /// The paths of scalars in the new one that are.
     pub new_secret: HashSet<Vec<Key>>,
-    /// Texts that templates made of the example's secrets, in either state.
-    pub secret_texts: Vec<Str>,
     /// The subjects that changed alike: formulas, or the pillar.
     pub subjects: Vec<Subject>,
     /// The minions, in order.
     pub minions: Vec<String>,
-    /// One of them, in each state if its pillar is compared.
-    pub examples: Vec<Minion>,
+    /// One of them.
+    pub example: Arc<Example>,
     /// True for a value of the pillar that is not there because a file of it fails.
     pub is_lost: bool,
 }
@@ -58,10 +58,8 @@ pub struct Failing {
     pub error: Error,
     /// The minions, in order.
     pub minions: Vec<String>,
-    /// One of them, in each state if its pillar is compared.
-    pub examples: Vec<Minion>,
-    /// The secrets on it, and texts that the formula's templates made of them, in either state.
-    pub secret_texts: Vec<Str>,
+    /// One of them.
+    pub example: Arc<Example>,
 }
 
 /// The differences of a fleet.
@@ -127,6 +125,10 @@ impl Differences {
             }
         });
         differences.explain_states(comparison);
+        // With many changes this takes more memory than they do, and reports need their own.
+        differences.by_key = HashMap::new();
+        differences.by_pair = HashMap::new();
+        differences.explained = HashMap::new();
         differences
     }
 
@@ -315,17 +317,20 @@ impl Differences {
             None => vec![Spots::default(); changes.len()],
         };
         let both = changes.iter().zip(spots);
-        both.map(|(change, spots)| self.group(comparison, pair, (change, spots), read))
-            .collect()
+        let example = OnceCell::new();
+        both.map(|(change, spots)| {
+            let read = || comparison.examples(read());
+            self.group((comparison, pair), (change, spots), (&example, &read))
+        })
+        .collect()
     }
 
     /// The group of a change, which is new if no other is the same.
     fn group(
         &mut self,
-        comparison: &Comparison<'_, '_>,
-        pair: &Pair,
+        (comparison, pair): (&Comparison<'_, '_>, &Pair),
         (change, spots): (&Change, Spots),
-        read: &impl Fn() -> Minion,
+        (example, read): (&OnceCell<Arc<Example>>, &dyn Fn() -> Vec<Minion>),
     ) -> usize {
         let [old_origin, new_origin] = spots.0;
         let is_gone = change.new.is_none();
@@ -345,19 +350,23 @@ impl Differences {
             both.map(|(origins, value)| origins.secret_paths(&change.path, value))
                 .unwrap_or_default()
         };
-        let secret_texts = sides.into_iter().flatten().flatten();
+        let texts = sides.into_iter().flatten().flatten();
+        let texts = texts.flat_map(|origins| origins.secret_texts().to_vec());
+        let example = example.get_or_init(|| {
+            Arc::new(Example {
+                minions: read(),
+                secret_texts: texts.collect(),
+            })
+        });
         self.groups.push(Group {
             old_secret: secret(0, &change.old),
             new_secret: secret(1, &change.new),
-            secret_texts: secret_texts
-                .flat_map(|origins| origins.secret_texts().to_vec())
-                .collect(),
             change: change.clone(),
             old_origin,
             new_origin,
             subjects: Vec::new(),
             minions: Vec::new(),
-            examples: comparison.examples(read()),
+            example: example.clone(),
             is_lost,
         });
         let index = self.groups.len() - 1;
@@ -388,8 +397,10 @@ impl Differences {
                 subject,
                 error: error.clone(),
                 minions: Vec::new(),
-                examples,
-                secret_texts,
+                example: Arc::new(Example {
+                    minions: examples,
+                    secret_texts,
+                }),
             };
             self.failing.push((turn, failing));
             self.failing.len() - 1
@@ -433,7 +444,7 @@ impl Group {
     /// A text that is the same for changes that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
-        let own = own((&self.minions, &self.examples));
+        let own = own((&self.minions, &self.example));
         let Change { path, old, new } = &self.change;
         let origins = [&self.old_origin, &self.new_origin];
         let places = origins.map(|origin| own.alike(&shown(origin.as_ref())));
@@ -447,15 +458,15 @@ impl Failing {
     /// A text that is the same for failures that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
-        let own = own((&self.minions, &self.examples));
+        let own = own((&self.minions, &self.example));
         let message = own.alike(&self.error.to_string());
         format!("{:?}", (self.subject, message))
     }
 }
 
 /// The values that a single minion has; those that several have in common are left out.
-fn own((minions, examples): (&[String], &[Minion])) -> Own {
-    match (minions, examples) {
+fn own((minions, example): (&[String], &Example)) -> Own {
+    match (minions, &example.minions[..]) {
         ([_], [example, ..]) => Own::of(example),
         _ => Own::default(),
     }

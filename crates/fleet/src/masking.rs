@@ -1,10 +1,12 @@
 //! Values that are kept back when minions are printed.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::{Error, ErrorKind};
 
-use crate::Fleet;
+use crate::{Example, Fleet};
 
 /// The facts of a fleet that may not be printed: those that are secret anyway, and those that a minion's pillar adds.
 ///
@@ -17,12 +19,17 @@ use crate::Fleet;
 /// ```
 pub struct Masking {
     usual: Secrets,
+    /// The secrets of the example that was asked for last: it has many changes, and to look at its pillar takes time.
+    last: Mutex<Option<(Arc<Example>, Arc<Secrets>)>>,
 }
 
 impl Masking {
     /// The same secrets on every minion, before its own.
     pub fn new(usual: Secrets) -> Self {
-        Masking { usual }
+        Masking {
+            usual,
+            last: Mutex::default(),
+        }
     }
 
     /// True if all values of pillars are kept back.
@@ -33,6 +40,20 @@ impl Masking {
     /// The secrets there are on minions.
     pub fn of<'m>(&self, minions: impl IntoIterator<Item = &'m Minion>) -> Secrets {
         minions.into_iter().fold(self.usual.clone(), secrets_of)
+    }
+
+    /// The secrets there are on an example, with what templates made of them.
+    pub fn of_example(&self, example: &Arc<Example>) -> Arc<Secrets> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, secrets)) = &*last
+            && Arc::ptr_eq(known, example)
+        {
+            return secrets.clone();
+        }
+        let secrets = self.of(&example.minions).derived(&example.secret_texts);
+        let secrets = Arc::new(secrets);
+        *last = Some((example.clone(), secrets.clone()));
+        secrets
     }
 
     /// The secrets there are on a minion, those included that templates of a formula, by its index, made of them

@@ -43,6 +43,7 @@ pub mod page;
 pub mod parse;
 pub mod pillar;
 pub mod platforms;
+mod room;
 pub mod sandbox;
 #[cfg(feature = "schemas")]
 pub mod schemas;

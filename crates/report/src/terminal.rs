@@ -9,6 +9,8 @@ pub use mapstack::sanitize;
 use mapstack::value::is_printable;
 use mapstack::value::{commands, is_acting};
 
+use crate::room::Room;
+
 /// The style of the heading of a paragraph.
 pub(crate) const KEY: Style = Style::new().bold();
 /// The style of a place.
@@ -54,6 +56,15 @@ impl Styled {
     /// Add a piece without a style.
     pub fn plain(&mut self, text: &str) {
         self.add(Style::new(), text);
+    }
+
+    /// Add an entry, if there is room for it.
+    pub(crate) fn in_room(&mut self, room: &mut Room, add: impl FnOnce(&mut Styled)) {
+        room.show(|| {
+            let before = self.text.len();
+            add(self);
+            self.text.len() - before
+        });
     }
 
     /// Add another text.

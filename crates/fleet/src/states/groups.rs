@@ -1,10 +1,10 @@
 //! Equal changes of what states do on a fleet, folded.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
-use mapstack::value::Str;
 
 use super::causes::{KnownLines, StateCauses, causes};
 use super::compare::StateChange;
@@ -12,6 +12,7 @@ use super::explained_side::{Asked, ExplainedStateSide, explained};
 use super::pair::{Places, PlanChange, StatesPair};
 use super::reactions::Reaction;
 use super::unknown::UnknownCause;
+use crate::example::Example;
 use crate::fleet::Fleet;
 use crate::own::Own;
 
@@ -26,10 +27,8 @@ pub struct StatesGroup {
     pub runs: BTreeSet<String>,
     /// The minions, in order.
     pub minions: Vec<String>,
-    /// One of them, in each state of the files if its pillar is compared.
-    pub examples: Vec<Minion>,
-    /// Texts that templates made of the example's secrets, in either state.
-    pub secret_texts: Vec<Str>,
+    /// One of them.
+    pub example: Arc<Example>,
     /// The places from which the change comes, if they were asked for.
     pub causes: Option<StateCauses>,
 }
@@ -103,7 +102,8 @@ impl StateGroups {
             let Some([first, ..]) = all.get(..1) else {
                 continue;
             };
-            let minions = [first.examples.first(), first.examples.last()];
+            let examples = &first.example.minions;
+            let minions = [examples.first(), examples.last()];
             let changes: Vec<&StateChange> = all.iter().filter_map(|group| group.state()).collect();
             let found = causes_of(fleets, minions, (run.as_deref(), &changes));
             for (at, causes) in groups.into_iter().zip(found) {
@@ -199,16 +199,23 @@ impl StateGroups {
         if let Some((_, groups, causes)) = self.by_pair.get(&address) {
             return (groups.clone(), causes.clone());
         }
-        let mut read: Option<Vec<Minion>> = None;
+        let example = OnceCell::new();
+        let example = || {
+            let read = || {
+                Arc::new(Example {
+                    minions: examples(),
+                    secret_texts: pair.secret_texts(),
+                })
+            };
+            example.get_or_init(read)
+        };
         let mut groups = Vec::new();
         for (change, places) in &pair.changes {
-            let examples = read.get_or_insert_with(examples);
-            groups.push(self.group(pair, (change, places), examples));
+            groups.push(self.group(pair, (change, places), example()));
         }
         let mut causes = Vec::new();
         if !pair.rest.unknown.is_empty() || !pair.rest.relisted.is_empty() {
-            let examples = read.get_or_insert_with(examples);
-            let own = examples.first().map(Own::of).unwrap_or_default();
+            let own = example().minions.first().map(Own::of).unwrap_or_default();
             for cause in &pair.rest.unknown {
                 causes.push(self.cause(cause, &own));
             }
@@ -228,7 +235,7 @@ impl StateGroups {
         &mut self,
         pair: &StatesPair,
         (change, places): (&PlanChange, &Places),
-        examples: &[Minion],
+        example: &Arc<Example>,
     ) -> usize {
         let is_run = pair.sls.is_some();
         let key = change.key(&Own::default(), !is_run);
@@ -240,8 +247,7 @@ impl StateGroups {
                 places: places.clone(),
                 runs: BTreeSet::new(),
                 minions: Vec::new(),
-                examples: examples.to_vec(),
-                secret_texts: pair.secret_texts(),
+                example: example.clone(),
                 causes: None,
             });
         }
@@ -307,7 +313,7 @@ impl StatesGroup {
     /// A text that is the same for changes that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
-        let own = match (&self.minions[..], &self.examples[..]) {
+        let own = match (&self.minions[..], &self.example.minions[..]) {
             ([_], [example, ..]) => Own::of(example),
             _ => Own::default(),
         };

@@ -14,7 +14,6 @@ mod text;
 
 use std::collections::{BTreeSet, HashSet};
 
-use mapstack::minion::Minion;
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::told;
 use mapstack::value::{Key, Value};
@@ -77,7 +76,7 @@ fn named_keys(value: &Value, sign: Sign) -> Line {
 impl Report<'_> {
     /// The old and the new value of a group, without secrets.
     fn values(&self, group: &Group) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
-        let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
+        let secrets = self.masking.of_example(&group.example);
         let is_all = secrets.policy().masks_pillar() && group.subjects.contains(&Subject::Pillar);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let redacted = |value| {
@@ -94,7 +93,7 @@ impl Report<'_> {
 
     /// The path of a group's value, whose keys templates may have made of secrets.
     fn key(&self, group: &Group) -> String {
-        let secrets = self.secrets(&group.examples).derived(&group.secret_texts);
+        let secrets = self.masking.of_example(&group.example);
         joined(&shown_path(&group.change.path, &secrets))
     }
 
@@ -155,8 +154,8 @@ impl Report<'_> {
         }
     }
 
-    fn secrets(&self, examples: &[Minion]) -> Secrets {
-        self.masking.of(examples)
+    fn secrets(&self) -> Secrets {
+        self.masking.of([])
     }
 
     /// The formulas, each once.
@@ -190,9 +189,7 @@ impl Report<'_> {
 
     /// The same, with the advice.
     fn advised(&self, failing: &Failing) -> String {
-        let secrets = self
-            .secrets(&failing.examples)
-            .derived(&failing.secret_texts);
+        let secrets = self.masking.of_example(&failing.example);
         let help = failing.error.diagnostic().help.as_deref();
         let help = help.map(|help| format!("\nhelp: {}", told(help, &secrets)));
         format!("{}{}", self.message(failing), help.unwrap_or_default())
@@ -201,9 +198,7 @@ impl Report<'_> {
     /// A failure as a message without secrets.
     fn message(&self, failing: &Failing) -> String {
         let diagnostic = failing.error.diagnostic();
-        let secrets = self
-            .secrets(&failing.examples)
-            .derived(&failing.secret_texts);
+        let secrets = self.masking.of_example(&failing.example);
         let message = told(&diagnostic.message, &secrets);
         match &diagnostic.place {
             Some(place) => {
@@ -273,7 +268,7 @@ impl Report<'_> {
 
     /// The minions that could not be compared, by why.
     fn not_compared(&self) -> Vec<(String, Vec<&str>)> {
-        let secrets = self.secrets(&[]);
+        let secrets = self.secrets();
         let reasons = self.differences.broken_by_reason().into_iter();
         reasons
             .map(|(error, ids)| (told(&error.to_string(), &secrets), ids))

@@ -11,6 +11,8 @@ use super::folded::{Minions, Shown, ShownChange, ShownFailure};
 use super::states::StatesEntry;
 use super::{Report, STATES};
 use crate::origin::place;
+use crate::room::Room;
+use crate::words::count;
 use crate::yaml_form::{Line, Sign};
 
 /// The differences as a page for a browser.
@@ -19,38 +21,55 @@ use crate::yaml_form::{Line, Sign};
 /// The page's template fails, which no content makes it do.
 pub fn html(report: &Report<'_>) -> Result<String, Error> {
     let shown = Shown::of(report);
-    let failures = shown.all_failures().map(|failure| failed(report, failure));
-    let broken = report.not_compared();
-    let broken = broken.into_iter().map(not_compared);
+    let mut room = Room::default();
+    let (mut bad, mut changes) = (Vec::new(), Vec::new());
+    let mut quotes = Quotes::default();
+    let mut show = |list: &mut Vec<Changed>, one: &mut dyn FnMut() -> Changed| {
+        room.show(|| {
+            let one = one();
+            let bytes = one.bytes();
+            list.push(one);
+            bytes
+        });
+    };
+    for failure in shown.all_failures() {
+        show(&mut bad, &mut || failed(report, failure));
+    }
+    for broken in report.not_compared() {
+        show(&mut bad, &mut || not_compared(&broken));
+    }
+    for change in &shown.changes {
+        show(&mut changes, &mut || changed(report, change, &mut quotes));
+    }
+    for entry in &shown.states {
+        show(&mut changes, &mut || of_states(report, entry));
+    }
+    let left_out = room.left_out("change").into_iter().chain(quotes.left_out());
     let page = Changes {
         from: report.from.into(),
         to: report.to.into(),
         summary: report.summary(&shown),
-        notes: report.closing(),
-        failures: failures.chain(broken).collect(),
-        changes: shown
-            .changes
-            .iter()
-            .map(|change| changed(report, change))
-            .chain(shown.states.iter().map(|entry| of_states(report, entry)))
-            .collect(),
+        notes: left_out.chain(report.closing()).collect(),
+        failures: bad,
+        changes,
     };
     page.to_html()
         .map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
 }
 
-fn changed(report: &Report<'_>, change: &ShownChange<'_>) -> Changed {
+fn changed(report: &Report<'_>, change: &ShownChange<'_>, quotes: &mut Quotes) -> Changed {
     let group = change.group;
     let (old, new) = report.values(group);
     let (of, title) = report.heading(change);
-    let secrets = report.secrets(&group.examples).derived(&group.secret_texts);
-    let quoted = |spot: &Option<Spot>, value: &Option<Value>, shown: Option<&Value>| {
+    let secrets = report.masking.of_example(&group.example);
+    let mut quoted = |spot: &Option<Spot>, value: &Option<Value>, shown: Option<&Value>| {
         let masked = value
             .as_ref()
             .zip(shown)
             .is_some_and(|(a, b)| !a.is_same(b));
         let hidden = value.as_ref().filter(|_| masked);
-        spot.as_ref().map(|spot| quoted(spot, hidden, &secrets))
+        spot.as_ref()
+            .map(|spot| quotes.quoted(spot, hidden, &secrets))
     };
     Changed {
         formulas: of,
@@ -105,26 +124,49 @@ fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> Changed {
     }
 }
 
-/// A place with lines of its file, without a value that is to be hidden.
-fn quoted(spot: &Spot, hidden: Option<&Value>, secrets: &Secrets) -> Quoted {
-    let mut quoted = Quoted {
-        text: place(spot),
-        ..Quoted::default()
-    };
-    let Spot::File { place, .. } = spot else {
-        return quoted;
-    };
-    let mut excerpts = Excerpts::new(secrets);
-    if let Some(value) = hidden {
-        excerpts.hide_text(value);
-        excerpts.hide_at(&place.file, &place.source, place.start);
+/// Limit on the bytes of all files that lines are quoted of: each is searched for secrets as a whole.
+const MOST_SEARCHED: usize = 256 << 20;
+
+/// The lines that a page quotes.
+#[derive(Default)]
+struct Quotes {
+    searched: usize,
+    left_out: usize,
+}
+
+impl Quotes {
+    /// A place with lines of its file, without a value that is to be hidden.
+    fn quoted(&mut self, spot: &Spot, hidden: Option<&Value>, secrets: &Secrets) -> Quoted {
+        let mut quoted = Quoted {
+            text: place(spot),
+            ..Quoted::default()
+        };
+        let Spot::File { place, .. } = spot else {
+            return quoted;
+        };
+        quoted.file.clone_from(&place.file);
+        quoted.line = place.line();
+        if self.searched >= MOST_SEARCHED {
+            self.left_out += 1;
+            return quoted;
+        }
+        self.searched += place.source.len();
+        let mut excerpts = Excerpts::new(secrets);
+        if let Some(value) = hidden {
+            excerpts.hide_text(value);
+            excerpts.hide_at(&place.file, &place.source, place.start);
+        }
+        excerpts.want(&place.file, &place.source, place.line());
+        let of_file = excerpts.into_files().into_values().next();
+        quoted.lines = of_file.unwrap_or_default().into_iter().collect();
+        quoted
     }
-    excerpts.want(&place.file, &place.source, place.line());
-    let of_file = excerpts.into_files().into_values().next();
-    quoted.lines = of_file.unwrap_or_default().into_iter().collect();
-    quoted.file.clone_from(&place.file);
-    quoted.line = place.line();
-    quoted
+
+    /// The number of places without lines, in a sentence.
+    fn left_out(&self) -> Option<String> {
+        let places = count(self.left_out, "place");
+        (self.left_out > 0).then(|| format!("{places} without lines of large files"))
+    }
 }
 
 fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> Changed {
@@ -145,12 +187,12 @@ fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> Changed {
     }
 }
 
-fn not_compared((message, ids): (String, Vec<&str>)) -> Changed {
+fn not_compared((message, ids): &(String, Vec<&str>)) -> Changed {
     Changed {
         title: "not compared".into(),
-        message: Some(message),
+        message: Some(message.clone()),
         bad: true,
-        minions: ids.into_iter().map(str::to_owned).collect(),
+        minions: ids.iter().map(|id| (*id).to_owned()).collect(),
         ..Changed::default()
     }
 }

@@ -167,7 +167,7 @@ struct Broken<'r> {
 impl<'r> From<&'r Report<'_>> for Differences<'r> {
     fn from(report: &'r Report<'_>) -> Self {
         let (differences, accounting) = (report.differences, report.accounting);
-        let secrets = report.secrets(&[]);
+        let secrets = report.secrets();
         let broken = differences.broken.iter().map(|(minion, error)| Broken {
             minion,
             error: told(&error.to_string(), &secrets),

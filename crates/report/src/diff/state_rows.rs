@@ -299,7 +299,7 @@ pub(super) fn order<'r>(report: &'r Report<'_>) -> Vec<OrderRow<'r>> {
 
 /// An outcome that is unknown in both states.
 pub(super) fn unknown(report: &Report<'_>) -> Vec<UnknownInBoth> {
-    let secrets = report.secrets(&[]);
+    let secrets = report.secrets();
     let all = report.differences.states.unknown();
     all.map(|group| UnknownInBoth {
         reason: group.cause.reason.clone(),

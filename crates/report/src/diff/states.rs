@@ -1,6 +1,7 @@
 //! Changes of what states do, as entries that each format prints.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
@@ -171,8 +172,8 @@ fn of_state<'d>(
     }
 }
 
-pub(super) fn secrets(report: &Report<'_>, group: &StatesGroup) -> Secrets {
-    report.secrets(&group.examples).derived(&group.secret_texts)
+pub(super) fn secrets(report: &Report<'_>, group: &StatesGroup) -> Arc<Secrets> {
+    report.masking.of_example(&group.example)
 }
 
 /// The subject of a change; true if it includes the only argument that changed.
@@ -435,7 +436,7 @@ pub(super) fn unknown_in_short(report: &Report<'_>) -> Option<String> {
 
 /// Lines at the end about what is unknown, and about sources that do not count.
 pub(super) fn closing(report: &Report<'_>) -> Vec<String> {
-    let secrets = report.secrets(&[]);
+    let secrets = report.secrets();
     let unknown = unknown(report).into_iter().map(|(reason, states)| {
         let named: Vec<String> = states.iter().map(|state| called(state, &secrets)).collect();
         format!(

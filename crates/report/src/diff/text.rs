@@ -9,6 +9,7 @@ use super::Report;
 use super::folded::{Shown, ShownChange, ShownFailure};
 use super::states::StatesEntry;
 use crate::origin::place;
+use crate::room::Room;
 use crate::terminal::{KEY, ORIGIN, Styled, of_sign};
 use crate::yaml_form::{Line, Sign, lines};
 
@@ -22,19 +23,20 @@ pub fn text(report: &Report<'_>) -> Styled {
     if shown.has_entries() {
         text.plain("\n");
     }
+    let mut room = Room::default();
     for failure in &shown.failures {
-        failed(report, failure, &mut text);
+        text.in_room(&mut room, |text| failed(report, failure, text));
     }
     for change in &shown.changes {
-        one(report, change, &mut text);
+        text.in_room(&mut room, |text| one(report, change, text));
     }
     for entry in &shown.states {
-        of_states(report, entry, &mut text);
+        text.in_room(&mut room, |text| of_states(report, entry, text));
     }
     for failure in &shown.still {
-        failed(report, failure, &mut text);
+        text.in_room(&mut room, |text| failed(report, failure, text));
     }
-    for line in report.closing() {
+    for line in room.left_out("change").into_iter().chain(report.closing()) {
         let _ = writeln!(text, "{line}");
     }
     text

@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 
 use mapstack_lint::Rule;
 
+use crate::room::Room;
 use crate::words::count;
 
 /// Limit on the findings of one rule that are shown one by one.
 const MOST_OF_A_RULE: usize = 300;
 
-/// Limit on the bytes of all findings: further ones are counted.
-const MOST_BYTES: usize = 10 << 20;
-
 /// The findings that were shown so far, and those that were not.
 #[derive(Debug, Default)]
 pub(super) struct Most {
     of_rules: BTreeMap<Rule, Shown>,
-    bytes: usize,
+    room: Room,
 }
 
 #[derive(Debug, Default)]
@@ -29,11 +27,9 @@ impl Most {
     /// Show a finding of a rule, and count the bytes that it takes; or only count it, if there are too many.
     pub fn show(&mut self, rule: Rule, show: impl FnOnce() -> usize) {
         let of_rule = self.of_rules.entry(rule).or_default();
-        if of_rule.shown < MOST_OF_A_RULE && self.bytes < MOST_BYTES {
-            of_rule.shown += 1;
-            self.bytes += show();
-        } else {
-            of_rule.left_out += 1;
+        match of_rule.shown < MOST_OF_A_RULE && self.room.show(show) {
+            true => of_rule.shown += 1,
+            false => of_rule.left_out += 1,
         }
     }
 

@@ -160,7 +160,23 @@ impl Quoted {
     }
 }
 
+/// The bytes of a section of the page without any text.
+const MARKUP: usize = 1_000;
+
 impl Changed {
+    /// The bytes that it takes on the page, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let lines = self.lines.iter();
+        let lines = lines.map(|line| 50 + line.text.len() + line.from.len());
+        let quoted = self.was.iter().chain(&self.is).flat_map(|one| &one.lines);
+        let quoted = quoted.map(|(_, line)| 50 + line.len());
+        let minions = self.minions.iter().map(String::len);
+        let texts = [&self.formulas, &self.title, &self.from].map(String::len);
+        let message = self.message.iter().map(String::len);
+        let texts = texts.into_iter().chain(message).chain(minions);
+        MARKUP + texts.chain(lines).chain(quoted).sum::<usize>()
+    }
+
     /// Every text as it is shown.
     fn show(&mut self) {
         let texts = [&mut self.formulas, &mut self.title, &mut self.from].into_iter();

@@ -7,6 +7,7 @@ use mapstack_expect::{Case, CaseOutcome};
 
 use super::{Report, Shown, folded, summary};
 use crate::diff::changed;
+use crate::room::Room;
 use crate::terminal::{KEY, Styled};
 use crate::words::joined;
 
@@ -14,21 +15,26 @@ use crate::words::joined;
 #[must_use]
 pub fn text(report: &Report) -> Styled {
     let mut text = Styled::default();
-    let failures = folded::failures(report);
-    let differences = folded::differences(report);
+    let mut room = Room::default();
+    // Both are in the order of their first cases.
+    let mut failures = folded::failures(report).into_iter().peekable();
+    let mut differences = folded::differences(report).into_iter().peekable();
     for case in &report.cases {
         let is_first = |cases: &[&Case]| cases.first().is_some_and(|one| std::ptr::eq(*one, case));
         match &case.outcome {
             CaseOutcome::Same | CaseOutcome::Skipped(_) => {}
             CaseOutcome::Differs(_) => {
-                let own = differences.iter().filter(|one| is_first(&one.cases));
-                own.for_each(|one| differing(one, &mut text));
+                while let Some(one) = differences.next_if(|one| is_first(&one.cases)) {
+                    differing(&one, &mut room, &mut text);
+                }
             }
             CaseOutcome::Fails(error) => {
-                if let Some(one) = failures.iter().find(|one| is_first(&one.cases)) {
-                    titled(&one.cases, "fails", "fail", &mut text);
-                    // Writing to text does not fail.
-                    let _ = writeln!(text, "\n  {}\n", report.message(case, error));
+                if let Some(one) = failures.next_if(|one| is_first(&one.cases)) {
+                    text.in_room(&mut room, |text| {
+                        titled(&one.cases, "fails", "fail", text);
+                        // Writing to text does not fail.
+                        let _ = writeln!(text, "\n  {}\n", report.message(case, error));
+                    });
                 }
             }
             CaseOutcome::Written { was_there, clear } => {
@@ -47,6 +53,9 @@ pub fn text(report: &Report) -> Styled {
     {
         text.plain("\n");
     }
+    if let Some(left_out) = room.left_out("difference") {
+        let _ = writeln!(text, "{left_out}\n");
+    }
     for (reason, names) in skipped(report) {
         let _ = writeln!(text, "skipped {}: {reason}", names.join(", "));
     }
@@ -63,11 +72,11 @@ fn titled(cases: &[&Case], one: &str, many: &str, text: &mut Styled) {
     text.plain(&format!(" {verb}{on}"));
 }
 
-fn differing(one: &folded::Differences<'_>, text: &mut Styled) {
+fn differing(one: &folded::Differences<'_>, room: &mut Room, text: &mut Styled) {
     titled(&one.cases, "differs", "differ", text);
     text.plain("\n");
     for (_, shown) in &one.all {
-        difference(shown, text);
+        text.in_room(room, |text| difference(shown, text));
     }
     text.plain("\n");
 }
