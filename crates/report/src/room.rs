@@ -6,18 +6,30 @@ use crate::words::count;
 const MOST_BYTES: usize = 10 << 20;
 
 /// The room that the entries of a report have.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Room {
+    /// The bytes that are left.
     bytes: usize,
     left_out: usize,
 }
 
+impl Default for Room {
+    fn default() -> Self {
+        Room::of(MOST_BYTES)
+    }
+}
+
 impl Room {
+    /// Room for so many bytes. The entry that fills it is shown as a whole.
+    pub fn of(bytes: usize) -> Self {
+        Room { bytes, left_out: 0 }
+    }
+
     /// Show an entry, and count the bytes that it takes; false if there is room for none, which is counted.
     pub fn show(&mut self, show: impl FnOnce() -> usize) -> bool {
-        let has_room = self.bytes < MOST_BYTES;
+        let has_room = self.bytes > 0;
         match has_room {
-            true => self.bytes += show(),
+            true => self.bytes = self.bytes.saturating_sub(show()),
             false => self.left_out += 1,
         }
         has_room

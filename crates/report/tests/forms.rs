@@ -1,7 +1,5 @@
 //! The forms of what changes and reaches a fleet, over files and minions in memory.
 
-use std::sync::Arc;
-
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
@@ -156,46 +154,4 @@ followed: parameters of users
     let names: Vec<String> = rows.keys().map(ToString::to_string).collect();
     let expected = ["of", "minions", "minions_not_looked_at", "formulas"];
     assert_eq!(names[..4], expected);
-}
-
-#[test]
-fn changes_take_ten_mebibytes_of_a_text_and_the_rest_is_counted() {
-    let line = "x".repeat(3_000);
-    let large: String = (0..59).map(|_| format!("  - {line}\n")).collect();
-    let aliases: String = (0..69).map(|n| format!("  k{n}: *large\n")).collect();
-    let engine = |values: &str| {
-        let path = "users/parameters/defaults.yaml";
-        Engine::new(MemoryFiles::new().file("base", path, values))
-    };
-    let (before, after) = (
-        engine("values: {}\n"),
-        engine(&format!("values:\n  k: &large\n{large}{aliases}")),
-    );
-    let (older, newer) = (
-        Fleet::new(&before).formula("users"),
-        Fleet::new(&after).formula("users"),
-    );
-    let comparison = Comparison::new(&older, &newer);
-    let differences = Differences::of(&comparison, &Named, &ids(&["Debian-1"]), Pace::threads(1));
-    let [first, .., last] = differences.groups() else {
-        panic!("many changes");
-    };
-    assert!(Arc::ptr_eq(&first.example, &last.example));
-    let masking = masking();
-    let secrets = masking.of_example(&first.example);
-    assert!(Arc::ptr_eq(&secrets, &masking.of_example(&last.example)));
-    let report = diff::Report {
-        accounting: &diff::Accounting::default(),
-        from: "before",
-        to: "now",
-        formulas: &["users".to_owned()],
-        differences: &differences,
-        masking: &masking,
-        each: false,
-    };
-    let text = diff::text(&report).shown(false);
-    let said = "70 changes on 1 of 1 minion";
-    assert!(text.starts_with(said), "{:?}", text.get(..200));
-    assert!((10 << 20..11 << 20).contains(&text.len()), "{}", text.len());
-    assert!(text.contains("\n10 more changes not shown; -o json has all\n"));
 }

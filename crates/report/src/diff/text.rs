@@ -16,6 +16,10 @@ use crate::yaml_form::{Line, Sign, lines};
 /// The differences for people.
 #[must_use]
 pub fn text(report: &Report<'_>) -> Styled {
+    text_in(report, Room::default())
+}
+
+fn text_in(report: &Report<'_>, mut room: Room) -> Styled {
     let shown = Shown::of(report);
     let mut text = Styled::default();
     // Writing to text does not fail.
@@ -23,7 +27,6 @@ pub fn text(report: &Report<'_>) -> Styled {
     if shown.has_entries() {
         text.plain("\n");
     }
-    let mut room = Room::default();
     for failure in &shown.failures {
         text.in_room(&mut room, |text| failed(report, failure, text));
     }
@@ -143,5 +146,65 @@ fn painted(lines: Vec<Line>, places: &[Option<String>; 2], indent: &str, text: &
             text.add(ORIGIN, place);
         }
         text.plain("\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mapstack::Engine;
+    use mapstack::loader::MemoryFiles;
+    use mapstack::minion::Minion;
+    use mapstack::secrets::Secrets;
+    use mapstack_fleet::{Comparison, Differences, Fleet, Masking};
+
+    use super::*;
+    use crate::diff::Accounting;
+
+    #[test]
+    fn changes_without_room_are_counted_and_those_of_a_minion_share_its_secrets() {
+        let engine = |values: &str| {
+            let path = "users/parameters/defaults.yaml";
+            Engine::new(MemoryFiles::new().file("base", path, values))
+        };
+        let both = [engine("values: {}"), engine("values: {a: 1, b: 2, c: 3}")];
+        let fleets = both
+            .each_ref()
+            .map(|engine| Fleet::new(engine).formula("users"));
+        let comparison = Comparison::new(&fleets[0], &fleets[1]);
+        let minion = Minion::new("web1").complete();
+        let mut differences = Differences::default();
+        let compared = comparison.compare(&minion);
+        differences.add(&comparison, "web1", compared, || minion.clone());
+        let masking = Masking::new(Secrets::without_digests());
+        let report = Report {
+            accounting: &Accounting::default(),
+            from: "before",
+            to: "now",
+            formulas: &["users".to_owned()],
+            differences: &differences,
+            masking: &masking,
+            each: false,
+        };
+        assert_eq!(
+            text_in(&report, Room::of(1)).shown(false),
+            "\
+3 changes on 1 of 1 minion; 0 unaffected
+
+users: a
+  + 1  users/parameters/defaults.yaml:1:13
+  on 1 minion: web1
+
+2 more changes not shown; -o json has all
+nothing was compared
+no file is different
+"
+        );
+        let [a, b, _] = differences.groups() else {
+            panic!("three changes");
+        };
+        let secrets = masking.of_example(&a.example);
+        assert!(Arc::ptr_eq(&secrets, &masking.of_example(&b.example)));
     }
 }
