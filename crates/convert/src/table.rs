@@ -37,6 +37,16 @@ pub(crate) struct Block {
     pub only_if: Option<String>,
 }
 
+impl Row {
+    /// The same with the lines for editors that new files have, if it has none.
+    pub fn with_header(mut self) -> Self {
+        if self.block.header.is_empty() {
+            self.block.header = HEADER.into();
+        }
+        self
+    }
+}
+
 impl Block {
     /// A block of data.
     pub fn of_value(value: &Value) -> Self {

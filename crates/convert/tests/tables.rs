@@ -258,3 +258,18 @@ fn a_default_of_some_systems_stays_theirs() {
         assert!(all.contains(&expected), "{all}");
     }
 }
+
+#[test]
+fn entries_of_a_pillar_in_a_table_of_systems_are_no_layers() {
+    let tables = [(
+        "defaults.yaml",
+        "ntp-formula:\n  a: 1\nntp:\n  b: 2\nDebian:\n  b: 3\n",
+    )];
+    let map = "{% import_yaml 'ntp/defaults.yaml' as defaults %}\
+        {% set ntp = salt['grains.filter_by'](defaults, base='ntp') %}";
+    let all = converted(map, &tables);
+    assert!(
+        all.contains("os_family/Debian.yaml") && !all.contains("ntp-formula"),
+        "{all}"
+    );
+}

@@ -20,6 +20,20 @@ struct Table {
     origin: Origin,
 }
 
+impl Table {
+    /// The table without entries that are named after the formula and are picked by no default: they belong to a pillar
+    /// such as `users-formula`, and to no system.
+    fn of_systems(mut self, formula: &str, pick: Pick<'_>) -> Self {
+        let is_of_pillar = |row: &Row| {
+            let name = row.key.to_string();
+            let is_picked = name == pick.default || pick.base == Some(name.as_str());
+            name.starts_with(formula) && !is_picked
+        };
+        self.rows.retain(|row| !is_of_pillar(row));
+        self
+    }
+}
+
 /// The layers of a call.
 pub(crate) fn filter_by<'m>(
     reader: &mut Reader<'m>,
@@ -62,7 +76,7 @@ pub(crate) fn filter_by<'m>(
                     {
                         return Ok(Bound::Layers(*number, layers.clone()));
                     }
-                    let picked = picked(of, pick, span);
+                    let picked = picked(of.of_systems(reader.formula.name(), pick), pick, span);
                     picked.or_else(|why| pick.left(reader, &bound, why))?
                 }
                 Err(why) => pick.left(reader, &bound, why)?,

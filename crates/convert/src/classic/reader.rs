@@ -12,6 +12,7 @@ use super::stop::Stop;
 use crate::Formula;
 use crate::table;
 use crate::template::{self, Parsed, argument, called, literal};
+use crate::values::HEADER;
 
 /// The value of a name or expression, as far as it is known.
 #[derive(Debug, Clone)]
@@ -319,7 +320,11 @@ impl<'m> Reader<'m> {
     /// The entries of a file of the formula, or of a block of YAML.
     pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> Known<Vec<table::Row>> {
         let (text, origin) = self.text_of(bound, span)?;
-        table::rows(text).map_err(|why| origin.stop(&why, span))
+        let rows = table::rows(text).map_err(|why| origin.stop(&why, span))?;
+        Ok(match origin {
+            Origin::File(_) => rows,
+            _ => rows.into_iter().map(table::Row::with_header).collect(),
+        })
     }
 
     /// The text of a file or of a block of YAML.
@@ -422,7 +427,10 @@ impl<'m> Reader<'m> {
             Bound::Data(data) => super::yaml::layers(self, data),
             bound @ (Bound::File(_) | Bound::Yaml(..)) => {
                 let (text, origin) = self.text_of(&bound, expr.span)?;
-                let block = table::whole(text).map_err(|why| origin.stop(&why, expr.span))?;
+                let mut block = table::whole(text).map_err(|why| origin.stop(&why, expr.span))?;
+                if block.header.is_empty() && !matches!(origin, Origin::File(_)) {
+                    block.header = HEADER.into();
+                }
                 Ok(layers(block, origin))
             }
             Bound::Text(_) => Err(Stop::new("it merges a text", expr.span)),
