@@ -56,3 +56,10 @@ pub fn reported<T>(
     reporter.warn(&reporter.redact_all(&run.warnings()))?;
     Ok(result?)
 }
+
+/// Name the flag that shows a part of states that are refused.
+pub fn advise(has_parts: bool, reporter: &Reporter) {
+    if has_parts {
+        reporter.note("--keep-going shows the states of the sls that compile");
+    }
+}

@@ -162,3 +162,25 @@ fn json_has_all_that_is_known() {
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     assert_snapshot("file/all.json", &ran.stdout);
 }
+
+#[test]
+fn files_of_the_sls_that_compile_are_beside_those_that_are_left_out() {
+    let tree = Tree::new(&[
+        ("r/broken.sls", "a: {{ nope }}\n"),
+        (
+            "r/motd.sls",
+            "/etc/motd: {file.managed: [{contents: hi}]}\n",
+        ),
+        ("m.yaml", "id: m\ngrains: {os: Debian}\n"),
+    ]);
+    let sls = "--sls broken,motd --keep-going";
+    let list = file(&tree, sls);
+    let json = file(&tree, &format!("{sls} -o json"));
+    assert_eq!((list.status, json.status), (Some(1), Some(1)));
+    assert_snapshot("file/keep-going.txt", &(list.stdout + &json.stdout));
+    let one = file(&tree, &format!("/etc/motd {sls}"));
+    assert_eq!((one.status, &*one.stdout), (Some(1), "hi\n"));
+    assert!(one.stderr.contains("broken.sls:1:7"), "{}", one.stderr);
+    let whole = file(&tree, "--sls broken,motd");
+    assert!(whole.stderr.contains("--keep-going"), "{}", whole.stderr);
+}

@@ -121,6 +121,33 @@ fn a_template_that_fails_in_several_sls_is_one_error_that_names_them() {
 }
 
 #[test]
+fn the_sls_that_compile_are_shown_beside_those_that_are_left_out() {
+    let tree = tree();
+    let whole = highstate(&tree, "broken,web.only");
+    assert_eq!((whole.status, &*whole.stdout), (Some(1), ""));
+    assert!(whole.stderr.contains("--keep-going"), "{}", whole.stderr);
+    for (name, args) in [
+        ("list", ""),
+        ("data", "--low -o yaml"),
+        ("graph", "--graph"),
+    ] {
+        let ran = highstate(&tree, &format!("broken,web.only --keep-going {args}"));
+        assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+        assert_snapshot(&format!("highstate/keep-going-{name}.txt"), &ran.stdout);
+        let errors = ran.stderr.matches("error: ").count();
+        assert!(
+            errors == 1 && ran.stderr.contains("broken.sls:1:7"),
+            "{}",
+            ran.stderr
+        );
+    }
+    // The form does not depend on what fails.
+    let all = highstate(&tree, "web --keep-going -o json");
+    assert_eq!(all.status, Some(0), "{}", all.stderr);
+    assert!(all.stdout.contains("\"left_out\": []"), "{}", all.stdout);
+}
+
+#[test]
 fn a_top_file_that_fails_is_an_error() {
     let tree = Tree::new(&[("r/top.sls", "base: {{ nope }}\n"), ("m.yaml", "id: m\n")]);
     let ran = highstate(&tree, "-o json");

@@ -10,6 +10,7 @@ use mapstack_files::{Content, Found, ManagedFile};
 use serde::Serialize;
 
 use crate::document::{Plain, names};
+use crate::left_out::LeftOutRow;
 use crate::terminal::printable;
 use crate::words::{count, width};
 
@@ -78,6 +79,22 @@ pub struct FileRow {
     /// Further conditions for the file to be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// The files that states manage, as a document.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub enum Files<'f> {
+    /// All of them.
+    All(Vec<&'f FileRow>),
+    /// Those of the sls that compile.
+    Partial {
+        /// The sls that are left out.
+        left_out: Vec<LeftOutRow>,
+        /// The files.
+        files: Vec<&'f FileRow>,
+    },
 }
 
 /// A source in a list.

@@ -32,6 +32,7 @@ pub mod files;
 pub mod fleet;
 pub mod fleet_states;
 pub mod impact;
+pub mod left_out;
 mod line_diff;
 pub mod lint;
 mod masked_options;

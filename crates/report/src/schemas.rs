@@ -26,7 +26,7 @@ pub fn all() -> [(&'static str, Schema); 16] {
             "explain-highstate",
             "mapstack explain highstate -o json",
         ),
-        of::<Vec<files::FileRow>>("file", "mapstack file -o json"),
+        of::<files::Files<'_>>("file", "mapstack file -o json"),
         of::<fleet::Line<'_>>("fleet", "a line of mapstack fleet -o jsonl"),
         of::<fleet_states::FleetStates>("fleet-highstate", "mapstack fleet highstate -o json"),
         of::<impact::Reach<'_>>("impact", "mapstack impact -o json"),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::left_out::LeftOutRow;
 use crate::terminal::printable;
 use crate::words::{count, width};
 
@@ -68,7 +69,8 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
     text
 }
 
-/// The states as a graph in the language of Graphviz: an arrow leads to a state that comes before by a requisite.
+/// The states as a graph in the language of Graphviz: an arrow leads to a state that comes before by a requisite. The
+/// sls that are left out are in the graph's label.
 ///
 /// ```
 /// use mapstack_report::states::{StateRow, graph};
@@ -81,7 +83,7 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
 /// };
 /// let rows = [row("pkg.installed", &[]), row("service.running", &[("watch", vec![0])])];
 /// assert_eq!(
-///     graph("web1", &rows),
+///     graph("web1", &rows, &[]),
 ///     "digraph \"web1\" {\n  rankdir=RL\n  node [shape=box]\n\
 ///      \x20 1 [label=\"1 pkg.installed\\nnginx\\nweb.sls:1\"]\n\
 ///      \x20 2 [label=\"2 service.running\\nnginx\\nweb.sls:1\"]\n\
@@ -89,10 +91,14 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
 /// );
 /// ```
 #[must_use]
-pub fn graph(minion: &str, rows: &[StateRow]) -> String {
+pub fn graph(minion: &str, rows: &[StateRow], left_out: &[LeftOutRow]) -> String {
     let quoted = |text: &str| printable(text).replace('\\', "\\\\").replace('"', "\\\"");
     let mut text = format!("digraph \"{}\" {{\n", quoted(minion));
     text.push_str("  rankdir=RL\n  node [shape=box]\n");
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(|row| row.sls.as_str()).collect();
+        let _ = writeln!(text, "  label=\"left out: {}\"", quoted(&names.join(", ")));
+    }
     for (number, row) in (1..).zip(rows) {
         let [function, name, place] =
             [&row.function, &row.name, &row.place].map(|text| quoted(text));

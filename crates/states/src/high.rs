@@ -95,18 +95,33 @@ impl<'e> Gatherer<'e> {
     /// The high data of a minion for which sls were gathered. These are not rendered again, nor are its top files.
     #[must_use]
     pub fn high_of(&self, minion: &Minion, wanted: Wanted<'_>, gathered: &Gathered) -> High {
-        let (matches, top) = match wanted {
+        let (matches, top) = self.matches(minion, wanted, gathered);
+        let renders = self.renders.of(minion).knowing(&gathered.sls);
+        High {
+            top,
+            ..self.built(renders, &matches)
+        }
+    }
+
+    /// The high data of sls, of which no top file is known.
+    pub(crate) fn high_of_matches(&self, minion: &Minion, matches: &Matches) -> High {
+        self.built(self.renders.of(minion), matches)
+    }
+
+    /// The sls that are asked for, and the top files if these name them.
+    pub(crate) fn matches(
+        &self,
+        minion: &Minion,
+        wanted: Wanted<'_>,
+        gathered: &Gathered,
+    ) -> (Matches, Option<Result<Top, Error>>) {
+        match wanted {
             Wanted::Sls { saltenv, names } => ([(saltenv.to_owned(), names.to_vec())].into(), None),
             Wanted::Highstate => {
                 let known = gathered.top.clone();
                 let top = known.unwrap_or_else(|| self.top(minion));
                 (matches_of(&top), Some(top))
             }
-        };
-        let renders = self.renders.of(minion).knowing(&gathered.sls);
-        High {
-            top,
-            ..self.built(renders, &matches)
         }
     }
 

@@ -1,15 +1,16 @@
 //! `mapstack file`.
 
 use clap::{Args, ValueEnum};
-use mapstack::Error;
 use mapstack_files::{Content, ManagedFile};
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused, unknown_file};
-use mapstack_report::files::{FileRow, listing};
+use mapstack_report::files::{FileRow, Files, listing};
+use mapstack_report::left_out::{self, LeftOutRow};
 
 use crate::memory;
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter, named_errors};
+use crate::wiring::advise;
+use mapstack_frontend::console::{Failure, Reporter, has_parts, left_out, named_errors};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -30,6 +31,9 @@ pub struct FileArgs {
     /// Print a line for each file, not its bytes
     #[arg(long)]
     pub list: bool,
+    /// If Salt refuses the states, take those of the sls that compile; with -o json below `files`, beside `left_out`
+    #[arg(long)]
+    pub keep_going: bool,
     #[command(flatten)]
     pub site: SiteFlags,
     /// Output format
@@ -46,12 +50,17 @@ pub enum Shown {
 }
 
 pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
-    let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
-    let (mut found, mut names) = (Vec::new(), Vec::new());
-    let mut refused: Vec<(&str, Error)> = Vec::new();
+    let job =
+        HighstateJob::new(&args.site, memory::limit, reporter)?.keeping_going(args.keep_going);
+    let (mut found, mut names, mut without) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut refused, mut parts) = (Vec::new(), false);
     for (id, states) in job.each(&args.sls, reporter) {
+        let has_parts = !args.keep_going && has_parts(&states);
         let made = match states {
-            Ok(states) => made(args, id, (&states, &mut names), reporter)?,
+            Ok(states) => {
+                without.append(&mut left_out((id, &states), &mut refused, reporter));
+                made(args, id, (&states, &mut names), reporter)?
+            }
             Err(errors) => Err(errors),
         };
         match made {
@@ -64,14 +73,18 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
                 }
                 found.append(&mut files);
             }
-            Err(errors) => refused.extend(errors.into_iter().map(|error| (id, error))),
+            Err(errors) => {
+                parts |= has_parts;
+                refused.extend(errors.into_iter().map(|error| (id, error)));
+            }
         }
     }
     let is_known = !found.is_empty() || !refused.is_empty();
     if let (Some(name), false) = (&args.name, is_known) {
         return Err(Failure::Usage(unknown_file(name, &names)));
     }
-    print(args, &found, job.chosen.many)?;
+    print(args, (&found, without), job.chosen.many)?;
+    advise(parts, reporter);
     let errors = named_errors(&refused, job.chosen.many);
     reporter.errors(reporter.redact_all(&errors))?;
     incomplete(args, &found, reporter)
@@ -140,12 +153,28 @@ fn made(
     Ok(Ok(made))
 }
 
-fn print(args: &FileArgs, found: &[Made], many: bool) -> Result<(), Failure> {
+fn print(
+    args: &FileArgs,
+    (found, left_out): (&[Made], Vec<LeftOutRow>),
+    many: bool,
+) -> Result<(), Failure> {
     if args.format == Shown::Json {
-        let rows: Vec<&FileRow> = found.iter().map(|one| &one.row).collect();
-        return output::write_json(&rows);
+        let files = found.iter().map(|one| &one.row).collect();
+        return output::write_json(&match args.keep_going {
+            true => Files::Partial { left_out, files },
+            false => Files::All(files),
+        });
     }
     if args.name.is_none() || args.list {
+        let of_minions = left_out.chunk_by(|a, b| a.minion == b.minion);
+        for rows in of_minions {
+            let before = if many {
+                format!("{}: ", rows[0].minion)
+            } else {
+                String::new()
+            };
+            output::write_listing(&format!("{before}{}", left_out::listing(rows)))?;
+        }
         return output::write_listing(&lists(found, many));
     }
     if let [one] = found {

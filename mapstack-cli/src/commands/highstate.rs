@@ -5,13 +5,15 @@ use mapstack::Error;
 use mapstack::value::{Map, Value};
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
+use mapstack_report::left_out::{self, document};
 use mapstack_report::pillar::of_one_or_many;
 use mapstack_report::states::{graph, listing};
 
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter, named_errors};
+use crate::wiring::advise;
+use mapstack_frontend::console::{Failure, Reporter, has_parts, left_out, named_errors};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -35,6 +37,9 @@ pub struct Highstate {
     /// Print a graph of the states and their requisites, for Graphviz: mapstack highstate --graph | dot -Tsvg
     #[arg(long, conflicts_with_all = ["low", "top"])]
     pub graph: bool,
+    /// If Salt refuses the states, show those of the sls that compile; with -o yaml or json below `states`, beside `left_out`
+    #[arg(long, conflicts_with = "top")]
+    pub keep_going: bool,
     #[command(flatten)]
     pub site: SiteFlags,
     /// Output format
@@ -63,18 +68,23 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             "--graph has a form of its own: leave -o out".into(),
         ));
     }
-    let job = HighstateJob::new(&args.site, memory::limit, reporter)?;
+    let job =
+        HighstateJob::new(&args.site, memory::limit, reporter)?.keeping_going(args.keep_going);
+    let many = job.chosen.many;
     let (mut all, mut lists) = (Map::new(), String::new());
-    let mut refused: Vec<(&str, Error)> = Vec::new();
+    let (mut refused, mut parts) = (Vec::new(), false);
     for (id, states) in job.each(&args.sls, reporter) {
-        match made((args, id), states, reporter)? {
-            Ok(Made::List(list)) if job.chosen.many && !args.graph => {
-                lists.push_str(&format!("{id}: {list}"));
-            }
+        let has_parts = !args.keep_going && has_parts(&states);
+        let made = match states {
+            Ok(states) => made((args, id, many), &states, (&mut refused, reporter))?,
+            Err(errors) => Err(errors),
+        };
+        match made {
             Ok(Made::List(list)) => lists.push_str(&list),
             Ok(Made::Data(data)) => drop(all.insert(id, data)),
             Err(errors) => {
-                if job.chosen.many {
+                parts |= has_parts;
+                if many {
                     all.insert(id, errors_of(&errors, reporter));
                 }
                 refused.extend(errors.into_iter().map(|error| (id, error)));
@@ -90,13 +100,11 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             } else {
                 Format::Yaml
             };
-            output::write(&output::text(
-                &of_one_or_many(all, job.chosen.many),
-                format,
-            )?)?;
+            output::write(&output::text(&of_one_or_many(all, many), format)?)?;
         }
     }
-    let errors = named_errors(&refused, job.chosen.many);
+    advise(parts, reporter);
+    let errors = named_errors(&refused, many);
     reporter.errors(reporter.redact_all(&errors))
 }
 
@@ -106,26 +114,41 @@ enum Made {
     Data(Value),
 }
 
-/// The result for a minion. Warnings are reported, whether there is one or not.
-fn made(
-    (args, id): (&Highstate, &str),
-    states: Result<States<'_>, Refused>,
-    reporter: &Reporter,
+/// The result for a minion. Warnings are reported, whether there is one or not, and the errors of the sls that are left out
+/// are added to others.
+fn made<'i>(
+    (args, id, many): (&Highstate, &'i str, bool),
+    states: &States<'_>,
+    (refused, reporter): (&mut Vec<(&'i str, Error)>, &Reporter),
 ) -> Result<Result<Made, Refused>, Failure> {
-    let states = match states {
-        Ok(states) => states,
-        Err(errors) => return Ok(Err(errors)),
-    };
     reporter.warn(&reporter.redact_all(&states.warnings()))?;
+    let left_out = left_out((id, states), refused, reporter);
+    let data = |data| match args.keep_going {
+        true => Made::Data(document(&left_out, data)),
+        false => Made::Data(data),
+    };
     Ok(match args.format {
         // The sls of top files have one form.
         _ if args.top => Ok(Made::Data(states.top())),
-        Shown::Text if args.graph => states.rows().map(|rows| Made::List(graph(id, &rows))),
-        Shown::Text => states
-            .rows()
-            .map(|rows| Made::List(listing(&rows, states.count()))),
-        _ if args.low => states.low().map(Made::Data),
-        _ => states.data().map(Made::Data),
+        Shown::Text => states.rows().map(|rows| {
+            let before = if many {
+                format!("{id}: ")
+            } else {
+                String::new()
+            };
+            let mut list = String::new();
+            if args.graph {
+                list.push_str(&graph(id, &rows, &left_out));
+            } else {
+                if !left_out.is_empty() {
+                    list = format!("{before}{}", left_out::listing(&left_out));
+                }
+                list.push_str(&format!("{before}{}", listing(&rows, states.count())));
+            }
+            Made::List(list)
+        }),
+        _ if args.low => states.low().map(data),
+        _ => states.data().map(data),
     })
 }
 

@@ -14,12 +14,14 @@
 mod allowance;
 mod failure;
 pub mod keeping;
+mod left_out;
 mod long;
 mod minions;
 pub mod output;
 mod reporter;
 
 pub use failure::Failure;
+pub use left_out::{has_parts, left_out};
 pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
 pub use minions::{
     Whole, named_errors, not_read, report_minions, report_not_compared, report_reasons,

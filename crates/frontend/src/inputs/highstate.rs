@@ -10,7 +10,7 @@ use mapstack_report::states::StateRow;
 use mapstack_states::compile::{
     CompileOptions, Compiler, Failed, LowState, Refusal, limit_reached, low_data,
 };
-use mapstack_states::{Gatherer, High, Places, TopOptions};
+use mapstack_states::{Gatherer, High, LeftOut, Partial, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::SiteFlags;
@@ -30,6 +30,8 @@ pub struct HighstateJob {
     pillars: Option<ConfiguredPillars>,
     /// Values of pillars that flags set.
     changes: Vec<(String, Value)>,
+    /// True if the sls that compile are enough.
+    keeps_going: bool,
 }
 
 impl HighstateJob {
@@ -67,7 +69,15 @@ impl HighstateJob {
             options: top_options(config, files),
             pillars,
             changes: pillar_changes(facts)?,
+            keeps_going: false,
         })
+    }
+
+    /// The same with the states of the sls that compile, where Salt refuses the whole.
+    #[must_use]
+    pub fn keeping_going(mut self, keeps_going: bool) -> Self {
+        self.keeps_going = keeps_going;
+        self
     }
 
     /// The id of each minion with its states: those of some sls, or without any those that top files give. An error says
@@ -97,12 +107,20 @@ impl HighstateJob {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         give_pillar(&mut minion, self.pillars.as_ref(), &self.changes)?;
         warn.knows(&minion);
-        let high = gatherer.high(&minion, wanted(sls, &self.options));
+        let wanted = wanted(sls, &self.options);
+        let Partial { high, left_out } = match self.keeps_going {
+            true => gatherer.partial(&minion, wanted),
+            false => Partial {
+                high: gatherer.high(&minion, wanted),
+                left_out: Vec::new(),
+            },
+        };
         let high = high.with_usable_top().map_err(|e| vec![e])?;
         Ok(Highstate {
             engine: &self.engine,
             minion,
             high,
+            left_out,
             is_of_sls: !sls.is_empty(),
         })
     }
@@ -113,6 +131,7 @@ pub struct Highstate<'s> {
     engine: &'s Engine,
     minion: Minion,
     high: High,
+    left_out: Vec<LeftOut>,
     /// True if sls were named, so that top files do not count.
     is_of_sls: bool,
 }
@@ -174,6 +193,12 @@ impl Highstate<'_> {
         };
         let warning = Diagnostic::warning(ErrorKind::Lookup, message);
         Some(warning.with_help("`mapstack highstate SLS` compiles the states of an sls"))
+    }
+
+    /// The sls that are left out, if the job [keeps going](HighstateJob::keeping_going).
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// The number of sls that are rendered.
