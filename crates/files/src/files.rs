@@ -9,6 +9,7 @@ use mapstack_value::{Str, Value};
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
 use crate::content::Content;
+use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::making::content;
 use crate::world::{World, run};
@@ -22,6 +23,7 @@ pub struct ManagedFiles<'f> {
     low: &'f [Value],
     secrets: RefCell<Vec<Str>>,
     warnings: RefCell<Vec<Diagnostic>>,
+    exhausting: RefCell<Exhausting>,
 }
 
 impl<'f> ManagedFiles<'f> {
@@ -35,6 +37,7 @@ impl<'f> ManagedFiles<'f> {
             low,
             secrets: RefCell::default(),
             warnings: RefCell::default(),
+            exhausting: RefCell::default(),
         }
     }
 
@@ -56,11 +59,15 @@ impl<'f> ManagedFiles<'f> {
         self.warnings.borrow().clone()
     }
 
-    /// The content of a file.
+    /// The content of a file. A template that reached a limit for two files before is not rendered.
     #[must_use]
     pub fn content(&self, file: &ManagedFile) -> Content {
+        if let Some((refusal, _)) = self.exhausting.borrow().refusal(&file.plan) {
+            return refusal;
+        }
         let run = run(self.engine, self.minion, &file.state.saltenv);
         let made = content(&run, &file.plan);
+        self.exhausting.borrow_mut().note(&file.plan, &made, &[]);
         self.secrets.borrow_mut().extend(run.secret_texts());
         let mut warnings = self.warnings.borrow_mut();
         for warning in run.warnings() {

@@ -10,6 +10,7 @@ mod arguments;
 mod attributes;
 mod content;
 mod contents;
+mod exhausting;
 mod file;
 mod files;
 mod fragments;

@@ -11,6 +11,7 @@ use mapstack_states::Compiled;
 use mapstack_value::Str;
 
 use crate::content::Content;
+use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::files::all;
 use crate::making::content;
@@ -112,6 +113,17 @@ impl MadeFile {
         self.facts.get().map(Vec::as_slice)
     }
 
+    /// A content that is not made, though files are read for it.
+    fn not_made(content: Content, reads: &[FileRead]) -> Self {
+        MadeFile {
+            content,
+            warnings: Vec::new(),
+            secret_texts: Vec::new(),
+            reads: reads.to_vec(),
+            facts: OnceLock::new(),
+        }
+    }
+
     fn of(run: &Run<'_>, plan: &Plan) -> (Arc<Self>, Option<usize>) {
         let made = MadeFile {
             content: content(run, plan),
@@ -158,13 +170,22 @@ impl<'e> SharedFiles<'e> {
         };
         let mut runs = HashMap::new();
         let list = of_minion.list(states);
+        let mut exhausting = Exhausting::default();
         let files = list.files.iter().map(|(file, key)| {
+            if let Some((content, reads)) = exhausting.refusal(&file.plan) {
+                return FileOfMinion {
+                    made: Arc::new(MadeFile::not_made(content, reads)),
+                    file: file.clone(),
+                };
+            }
             let saltenv = &file.state.saltenv;
             let run = runs
                 .entry(saltenv.clone())
                 .or_insert_with(|| run(self.engine, minion, saltenv));
+            let made = of_minion.made(run, file, key);
+            exhausting.note(&file.plan, &made.content, &made.reads);
             FileOfMinion {
-                made: of_minion.made(run, file, key),
+                made,
                 file: file.clone(),
             }
         });

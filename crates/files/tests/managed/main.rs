@@ -1,3 +1,4 @@
 //! Managed files, as real Salt would write them.
 
+mod exhausting;
 mod recorded;
