@@ -273,3 +273,16 @@ fn entries_of_a_pillar_in_a_table_of_systems_are_no_layers() {
         "{all}"
     );
 }
+
+#[test]
+fn comments_of_a_map_stay_or_are_listed() {
+    let map = "{# about ntp #}\n\n{# above the table #}\n{% set ntp = salt['grains.filter_by']({'Debian': {'a': 1}}) %}\n";
+    let files = [("map.jinja", map)];
+    let proposal = Proposal::of(&formula(&files)).unwrap();
+    assert_eq!(
+        proposal.write["map.jinja"],
+        "{# about ntp #}\n\n{% set ntp = salt['map.data']('ntp') %}\n"
+    );
+    let listed = "the comment above a table of map.jinja went with it (line 3)";
+    assert!(proposal.advice.iter().any(|one| one.starts_with(listed)));
+}

@@ -306,7 +306,12 @@ fn map_and_rest(
     };
     let (quote, tpldir) = (style.quote, &style.tpldir);
     let call = format!("salt[{quote}map.data{quote}]({tpldir}{cache})");
-    let mut map = format!("{}\n{}", rest.header, style.set(&main.name, &call));
+    let remarks = match rest.remarks.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", rest.remarks),
+    };
+    let set = style.set(&main.name, &call);
+    let mut map = format!("{}\n{remarks}{set}", rest.header);
     let others = main.aliases.iter().filter(|alias| **alias != main.name);
     let is_used = |name: &&String| rest.text.contains(name.as_str()) || imports.has(name);
     let kept: Vec<&String> = others.filter(is_used).collect();
@@ -329,6 +334,17 @@ fn map_and_rest(
         proposal.advice.push(
             "states change the map that they import, so map.jinja has cache=False: without such changes it can be cached".into(),
         );
+    }
+    if !rest.comments.is_empty() {
+        let lines: Vec<String> = rest.comments.iter().map(usize::to_string).collect();
+        let lines = lines.join(", ");
+        let what = match rest.comments.len() {
+            1 => format!("the comment above a table of map.jinja went with it (line {lines})"),
+            _ => format!("comments above the tables of map.jinja went with them (lines {lines})"),
+        };
+        proposal.advice.push(format!(
+            "{what}: keep what says more than the order of merging"
+        ));
     }
     if formula.has("_mapdata/init.sls") {
         let advice = "tests that compare what _mapdata shows: it has the key map_jinja now, so record them again";

@@ -22,6 +22,10 @@ pub(crate) struct Rest {
     pub stays: bool,
     /// Statements that they need again.
     pub needs: Vec<String>,
+    /// The comments, if there is nothing else.
+    pub remarks: String,
+    /// The lines of the comments that are gone with the tables below them.
+    pub comments: Vec<usize>,
 }
 
 impl Rest {
@@ -49,8 +53,16 @@ impl Rest {
             is_code,
             stays: false,
             needs: Vec::new(),
+            remarks: String::new(),
+            comments: Vec::new(),
         };
-        rest.text = crate::values::trimmed(&without(reader, rest.header.len()));
+        let (text, comments) = without(reader, rest.header.len());
+        rest.text = crate::values::trimmed(&text);
+        rest.comments = comments;
+        let is_text = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Text(_));
+        if rest.text.contains("{#") && kept.iter().all(is_text) {
+            rest.remarks.clone_from(&rest.text);
+        }
         let set: BTreeSet<String> = kept.iter().flat_map(|stmt| set_by(stmt)).collect();
         let rebinds = main.aliases.iter().any(|alias| set.contains(alias));
         rest.stays = imports.as_module || rebinds || set.iter().any(|name| imports.has(name));
@@ -183,20 +195,26 @@ fn header(source: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The source after the header, without the statements that were read and the comments above them.
-fn without(reader: &Reader<'_>, header: usize) -> String {
+/// The source after the header, without the statements that were read and the comments above them, and the lines of those.
+fn without(reader: &Reader<'_>, header: usize) -> (String, Vec<usize>) {
     let source = reader.map.source();
     let mut spans: Vec<Span> = reader.read.clone();
     spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
     let mut text = String::new();
+    let mut comments = Vec::new();
     let mut done = header.min(source.len());
     for span in spans {
         let (start, end) = (span.start as usize, span.end as usize);
         if start < done {
             continue;
         }
-        text.push_str(&source[done..start]);
-        drop_comments(&mut text);
+        let between = &source[done..start];
+        let kept = without_comments(between);
+        let gone = between.get(kept.len()..).unwrap_or_default();
+        let lines_before = |at: usize| source[..at].matches('\n').count();
+        let begins = gone.match_indices("{#");
+        comments.extend(begins.map(|(at, _)| lines_before(done + kept.len() + at) + 1));
+        text.push_str(kept);
         // The rest of the line goes with the statement.
         let rest = &source[end..];
         let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -206,21 +224,21 @@ fn without(reader: &Reader<'_>, header: usize) -> String {
         };
     }
     text.push_str(source.get(done..).unwrap_or_default());
-    text
+    (text, comments)
 }
 
-/// Take the comments away that a text ends with, down to an empty line.
-fn drop_comments(text: &mut String) {
+/// A text without the comments that it ends with, down to an empty line.
+fn without_comments(text: &str) -> &str {
+    let mut left = text;
     loop {
-        let kept = text.trim_end_matches([' ', '\t']);
+        let kept = left.trim_end_matches([' ', '\t']);
         let line = kept.strip_suffix('\n').unwrap_or(kept);
-        let Some(before) = line.trim_end_matches([' ', '\t']).strip_suffix("#}") else {
-            text.truncate(kept.len());
-            return;
-        };
-        let Some(start) = before.rfind("{#") else {
-            return;
-        };
-        text.truncate(start);
+        let line = line.trim_end_matches([' ', '\t']);
+        let before = line.strip_suffix("#}");
+        match before.and_then(|before| before.rfind("{#")) {
+            Some(start) => left = &left[..start],
+            None if before.is_some() => return left,
+            None => return kept,
+        }
     }
 }
