@@ -64,6 +64,27 @@ fn states_are_listed_and_printed() {
 }
 
 #[test]
+fn the_list_has_owners_sources_and_what_is_not_known_of_files() {
+    let tree = Tree::new(&[
+        (
+            "r/web.sls",
+            "/etc/sshd:\n  file.managed:\n    - source: [salt://a, salt://web/sshd]\n    - user: root\n    - group: root\n    \
+             - mode: 644\n    - check_cmd: sshd -t -f\n/etc/known: {file.managed: [{source: salt://web/known}, {template: jinja}]}\n\
+             /etc/d: {file.recurse: [{source: salt://web/d}, {user: root}, {template: jinja}]}\n\
+             /etc/l: {file.symlink: [{target: /etc/sshd}]}\n/etc/gone: {file.managed: [{source: salt://nosuch}]}\n",
+        ),
+        ("r/web/sshd", "Port 22\n"),
+        ("r/web/known", "{{ salt['cmd.run']('dig') }}\n"),
+        ("r/web/d/a", "{{ salt['cmd.run']('dig') }}\n"),
+        ("r/web/d/b", "b\n"),
+        ("m.yaml", "id: m\ngrains: {os: Debian}\n"),
+    ]);
+    let ran = highstate(&tree, "web");
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert_snapshot("highstate/files.txt", &ran.stdout);
+}
+
+#[test]
 fn a_minion_that_gets_nothing_is_named() {
     let run = |files: &[(&str, &str)]| {
         let ran = highstate(&Tree::new(files), "");

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use mapstack::Means;
 use mapstack::loader::without_login;
 use mapstack::value::Value;
 use mapstack::value::pytext::base64;
-use mapstack_files::{Content, Found, ManagedFile};
+use mapstack_files::{Content, Found, Kind, ManagedFile, Reason};
 use serde::Serialize;
 
 use crate::document::{Plain, names};
@@ -185,7 +186,7 @@ impl FileRow {
     }
 
     /// The owner, the group and the mode.
-    fn owner(&self) -> String {
+    pub(crate) fn owner(&self) -> String {
         let name = |value: &Option<Plain>| {
             value
                 .as_ref()
@@ -212,6 +213,11 @@ impl FileRow {
         if self.error.is_some() {
             return "refused".into();
         }
+        self.chosen()
+    }
+
+    /// The source that counts, and its position in a list.
+    fn chosen(&self) -> String {
         let mut from = match (&self.source, &self.target) {
             (Some(source), _) => source.clone(),
             (None, Some(target)) => format!("-> {target}"),
@@ -229,6 +235,35 @@ impl FileRow {
             let _ = write!(from, " ({} of {})", at + 1, self.candidates.len());
         }
         from
+    }
+}
+
+impl FileRow {
+    /// True if the state makes a whole file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.kind == Kind::File.name()
+    }
+
+    /// The source, and what is not known or refused, a line each.
+    pub(crate) fn details(&self) -> Vec<String> {
+        let has_source = self.source.is_some() || self.target.is_some();
+        let source = has_source.then(|| self.chosen());
+        source.into_iter().chain(self.faults()).collect()
+    }
+
+    /// What is not known or refused, a line each.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let unknown = self.unknown.as_ref().map(|unknown| {
+            let answer = match unknown.reason == Reason::Unanswered.described() {
+                true => format!(" (answer it with {})", Means::Stub),
+                false => String::new(),
+            };
+            format!("text unknown: {}{answer}", unknown.why)
+        });
+        let mode = self.mode_unknown.as_ref();
+        let mode = mode.map(|why| format!("mode unknown: {why}"));
+        let error = self.error.as_ref().map(|error| format!("refused: {error}"));
+        [unknown, mode, error].into_iter().flatten().collect()
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::files::FileRow;
 use crate::left_out::LeftOutRow;
 use crate::terminal::printable;
 use crate::words::{count, width};
 
 /// A state that runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct StateRow {
     /// The function, such as `pkg.installed`.
     pub function: String,
@@ -19,12 +20,19 @@ pub struct StateRow {
     pub after: Vec<(&'static str, Vec<usize>)>,
     /// True if it runs in test mode here, for a `prereq`.
     pub is_test: bool,
+    /// The command that has to accept a file before it is written.
+    pub check: Option<String>,
+    /// The files that it manages.
+    pub files: Vec<FileRow>,
 }
+
+/// The faults of a state with many files that are shown.
+const MAX_FAULTS: usize = 3;
 
 /// The widest column that is aligned.
 const WIDEST: usize = 44;
 
-/// The states, a line each.
+/// The states, a line each. Below one that manages a file are its source and what is not known of it.
 ///
 /// ```
 /// use mapstack_report::states::{StateRow, listing};
@@ -33,7 +41,7 @@ const WIDEST: usize = 44;
 ///     name: name.into(),
 ///     place: "web.sls:1".into(),
 ///     after: after.to_vec(),
-///     is_test: false,
+///     ..StateRow::default()
 /// };
 /// let rows = [row("pkg.installed", "nginx", &[]), row("service.running", "nginx", &[("watch", vec![0])])];
 /// assert_eq!(
@@ -46,7 +54,12 @@ const WIDEST: usize = 44;
 #[must_use]
 pub fn listing(rows: &[StateRow], sls: usize) -> String {
     let states = count(rows.len(), "state");
-    let mut text = format!("{states} of {sls} sls, in the order in which they run\n");
+    let files = rows.iter().flat_map(|row| &row.files);
+    let files = match files.filter(|file| file.is_file()).count() {
+        0 => String::new(),
+        files => format!(" and {}", count(files, "file")),
+    };
+    let mut text = format!("{states} of {sls} sls{files}, in the order in which they run\n");
     let width = |column: fn(&StateRow) -> &str| {
         width(rows.iter().map(|row| printable(column(row))), WIDEST)
     };
@@ -65,8 +78,44 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
             relations(row)
         );
         let _ = writeln!(text, "{}", line.trim_end());
+        for detail in details(row) {
+            let detail = printable(&detail).replace('\n', " ");
+            let indent = digits + of_function + 4;
+            let _ = writeln!(text, "{:indent$}{detail}", "");
+        }
     }
     text
+}
+
+/// The lines below a state: the sources of its files, and what is not known of them.
+fn details(row: &StateRow) -> Vec<String> {
+    match &row.files[..] {
+        [] => Vec::new(),
+        [one] => one.details(),
+        several => {
+            let files = several.iter().filter(|file| file.is_file()).count();
+            let mut lines = vec![count(files, "file")];
+            let faults = several.iter().flat_map(|file| {
+                let faults = file.faults().into_iter();
+                faults.map(|fault| format!("{}: {fault}", file.path))
+            });
+            let mut faults = faults.collect::<Vec<_>>();
+            let more = faults.len().saturating_sub(MAX_FAULTS);
+            faults.truncate(MAX_FAULTS);
+            lines.append(&mut faults);
+            if more > 0 {
+                lines.push(format!("and {more} more"));
+            }
+            lines
+        }
+    }
+}
+
+/// The owner, group and mode of the files of a state, if all have the same.
+fn owner(row: &StateRow) -> Option<String> {
+    let mut owners = row.files.iter().map(FileRow::owner);
+    let first = owners.next().filter(|owner| owner != "-")?;
+    owners.all(|owner| owner == first).then_some(first)
 }
 
 /// The states as a graph in the language of Graphviz: an arrow leads to a state that comes before by a requisite. The
@@ -79,7 +128,7 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
 ///     name: "nginx".into(),
 ///     place: "web.sls:1".into(),
 ///     after: after.to_vec(),
-///     is_test: false,
+///     ..StateRow::default()
 /// };
 /// let rows = [row("pkg.installed", &[]), row("service.running", &[("watch", vec![0])])];
 /// assert_eq!(
@@ -118,9 +167,11 @@ pub fn graph(minion: &str, rows: &[StateRow], left_out: &[LeftOutRow]) -> String
     text
 }
 
-/// The requisites of a state, by number.
+/// The owner and mode of what a state manages, and its requisites by number.
 fn relations(row: &StateRow) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let check = row.check.as_ref();
+    let check = check.map(|command| format!("check {}", printable(command)));
+    let mut parts: Vec<String> = owner(row).into_iter().chain(check).collect();
     if row.is_test {
         parts.push("in test mode".into());
     }

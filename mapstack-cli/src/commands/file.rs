@@ -10,7 +10,9 @@ use mapstack_report::left_out::{self, LeftOutRow};
 use crate::memory;
 use crate::output;
 use crate::wiring::advise;
-use mapstack_frontend::console::{Failure, Reporter, has_parts, left_out, named_errors};
+use mapstack_frontend::console::{
+    Failure, FilesOfStates, Reporter, has_parts, left_out, named_errors,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -119,9 +121,13 @@ fn made(
         Ok(low) => low,
         Err(errors) => return Ok(Err(errors)),
     };
-    let (files, places) = (states.managed(&low), states.places());
+    let of_states = FilesOfStates {
+        minion: id,
+        files: states.managed(&low),
+        places: states.places(),
+    };
     let is_meant = |file: &ManagedFile| args.name.as_ref().is_none_or(|name| file.is_named(name));
-    let all = files.all();
+    let all = of_states.files.all();
     for file in &all {
         let url = file.source.as_ref().and_then(|source| source.url.clone());
         names.extend(
@@ -132,24 +138,10 @@ fn made(
     }
     let mut made = Vec::new();
     for file in all.iter().filter(|file| is_meant(file)) {
-        let mut content = files.content(file);
-        let secrets = files.take_secret_texts();
-        if !secrets.is_empty() {
-            reporter.knows_texts(secrets);
-        }
-        let state = &file.state;
-        let (said, place) = places.of_id((&state.sls, &state.saltenv), &state.id);
-        // An error of a template has a place of its own.
-        if let Content::Failed(error) = &mut content
-            && error.diagnostic().place.is_none()
-        {
-            **error = error.as_ref().clone().at(place);
-        }
-        let redact = |text: &str| reporter.redact(&text.to_owned()).to_string();
-        let row = FileRow::new((id, said), file, &content, &redact);
+        let (row, content) = of_states.row(file, reporter);
         made.push(Made { row, content });
     }
-    reporter.warn(&reporter.redact_all(&files.warnings()))?;
+    reporter.warn(&reporter.redact_all(&of_states.files.warnings()))?;
     Ok(Ok(made))
 }
 

@@ -7,13 +7,15 @@ use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
 use mapstack_report::left_out::{self, document};
 use mapstack_report::pillar::of_one_or_many;
-use mapstack_report::states::{graph, listing};
+use mapstack_report::states::{StateRow, graph, listing};
 
 use crate::forms::Format;
 use crate::memory;
 use crate::output;
 use crate::wiring::advise;
-use mapstack_frontend::console::{Failure, Reporter, has_parts, left_out, named_errors};
+use mapstack_frontend::console::{
+    Failure, FilesOfStates, Reporter, has_parts, left_out, named_errors,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -130,26 +132,56 @@ fn made<'i>(
     Ok(match args.format {
         // The sls of top files have one form.
         _ if args.top => Ok(Made::Data(states.top())),
-        Shown::Text => states.rows().map(|rows| {
-            let before = if many {
-                format!("{id}: ")
-            } else {
-                String::new()
-            };
-            let mut list = String::new();
-            if args.graph {
-                list.push_str(&graph(id, &rows, &left_out));
-            } else {
-                if !left_out.is_empty() {
-                    list = format!("{before}{}", left_out::listing(&left_out));
-                }
-                list.push_str(&format!("{before}{}", listing(&rows, states.count())));
+        Shown::Text if args.graph => {
+            let graph = |rows: Vec<StateRow>| graph(id, &rows, &left_out);
+            states.rows().map(|rows| Made::List(graph(rows)))
+        }
+        Shown::Text => match states.rows_and_low() {
+            Ok(made) => {
+                let list = list((id, many), states, made, reporter)?;
+                Ok(Made::List(match left_out.is_empty() {
+                    true => list,
+                    false => {
+                        let before = before(id, many);
+                        format!("{before}{}{list}", left_out::listing(&left_out))
+                    }
+                }))
             }
-            Made::List(list)
-        }),
+            Err(errors) => Err(errors),
+        },
         _ if args.low => states.low().map(data),
         _ => states.data().map(data),
     })
+}
+
+/// The beginning of a list of one of many minions.
+fn before(id: &str, many: bool) -> String {
+    match many {
+        true => format!("{id}: "),
+        false => String::new(),
+    }
+}
+
+/// The list of the states of a minion, with the files that they manage.
+fn list(
+    (id, many): (&str, bool),
+    states: &States<'_>,
+    (mut rows, low): (Vec<StateRow>, Vec<Value>),
+    reporter: &Reporter,
+) -> Result<String, Failure> {
+    let of_states = FilesOfStates {
+        minion: id,
+        files: states.managed(&low),
+        places: states.places(),
+    };
+    for file in of_states.files.all() {
+        if let Some(state) = rows.get_mut(file.state.position) {
+            state.files.push(of_states.row(&file, reporter).0);
+        }
+    }
+    reporter.warn(&reporter.redact_all(&of_states.files.warnings()))?;
+    let list = listing(&rows, states.count());
+    Ok(format!("{}{list}", before(id, many)))
 }
 
 /// Errors in the place of the states of one of many minions.

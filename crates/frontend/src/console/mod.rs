@@ -16,6 +16,7 @@ mod failure;
 pub mod keeping;
 mod left_out;
 mod long;
+mod managed;
 mod minions;
 pub mod output;
 mod reporter;
@@ -23,6 +24,7 @@ mod reporter;
 pub use failure::Failure;
 pub use left_out::{has_parts, left_out};
 pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
+pub use managed::FilesOfStates;
 pub use minions::{
     Whole, named_errors, not_read, report_minions, report_not_compared, report_reasons,
     report_unread,

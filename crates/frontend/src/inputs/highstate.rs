@@ -253,6 +253,18 @@ impl Highstate<'_> {
         Ok(low.iter().map(|state| row(&places, state)).collect())
     }
 
+    /// The same, and beside each its chunk of low data.
+    ///
+    /// # Errors
+    /// The faults for which Salt refuses the states.
+    pub fn rows_and_low(&self) -> Result<(Vec<StateRow>, Vec<Value>), Refused> {
+        let states = self.compiled(Form::Run)?;
+        let places = self.places();
+        let rows = states.iter().map(|state| row(&places, state)).collect();
+        let low = low_data(states).map_err(|e| vec![e])?;
+        Ok((rows, low))
+    }
+
     /// The low data of a run, chunk by chunk.
     ///
     /// # Errors
@@ -328,7 +340,10 @@ fn row(places: &Places<'_>, state: &LowState) -> StateRow {
             None => after.push((name, vec![*position])),
         }
     }
+    let check = state.chunk.get_str("check_cmd");
     StateRow {
+        check: check.and_then(|command| Some(command.as_str()?.to_string())),
+        files: Vec::new(),
         function: format!("{}.{}", text("state"), text("fun")),
         name: text("name"),
         place,
