@@ -191,3 +191,26 @@ fn nothing_is_watched_that_does_not_exist() {
         assert!(ran.stderr.contains(said), "{flags}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn states_and_files_are_watched_unless_other_parts_are_named() {
+    let tree = Tree::new(&[
+        ("r/top.sls", "base: {'*': [motd]}\n"),
+        (
+            "r/motd.sls",
+            "/etc/motd: {file.managed: [{source: 'salt://motd.txt'}]}\n",
+        ),
+        ("r/motd.txt", "hello\n"),
+        ("r/ssh/parameters/defaults.yaml", "values: {port: 22}\n"),
+        ("m.yaml", "id: web1\ngrains: {os: Debian}\n"),
+    ]);
+    let line = "watch --root r --minion m.yaml";
+    let mut all = Going::start(tree.path(), line);
+    let mut maps = Going::start(tree.path(), &format!("{line} --only maps"));
+    all.until("watching r for 1 minion;");
+    maps.until("watching r for 1 minion;");
+    tree.replace("r/motd.txt", b"good day\n");
+    all.until("+ good day  <- r/motd.txt:1:1");
+    all.until("compared: states and files of top files; parameters of ssh");
+    maps.until("changed, and not compared: 1 other file (motd.txt)");
+}

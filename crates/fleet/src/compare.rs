@@ -22,7 +22,7 @@ use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
-use crate::states::{Parts, Planned, StatePlans, StatesPair, WantedStates};
+use crate::states::{KnownPlans, Parts, Planned, RunKey, StatePlans, StatesPair, WantedStates};
 
 /// Compares the results of minions before and after a change.
 ///
@@ -159,6 +159,8 @@ pub enum Advanced {
     Unreached {
         /// True if a formula fails, as it did.
         fails: bool,
+        /// Its states beside themselves: what is unknown of them stays so.
+        states: Vec<Arc<StatesPair>>,
     },
     /// The comparison of the minion, and what it has now.
     Reached(Compared, Box<MinionData>),
@@ -269,31 +271,34 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Some(both) => self.of_both(&both, None),
             None => {
                 let (compared, outcomes) = self.formulas([minion, minion], None, false);
-                let compared = self.with_states(compared, [minion, minion], true);
-                (compared, outcomes.into())
+                let (compared, plans) = self.with_states(compared, [minion, minion], (true, None));
+                (
+                    compared,
+                    MinionData {
+                        plans,
+                        ..outcomes.into()
+                    },
+                )
             }
         }
     }
 
     /// Compare a minion with its pillars, and tell what it has now. Its outcomes before are worked out if they are not
     /// known.
-    fn of_both(
-        &self,
-        both: &PillarPair,
-        before: Option<&[Arc<Outcome>]>,
-    ) -> (Compared, MinionData) {
+    fn of_both(&self, both: &PillarPair, before: Option<&MinionData>) -> (Compared, MinionData) {
         let mut pairs = self.pillar_pairs(both);
-        let minion_data = |outcomes| MinionData {
+        let minion_data = |outcomes, plans| MinionData {
             pillar: both.pillars().last().cloned(),
             outcomes,
+            plans,
         };
         // A minion without its whole pillar has no configuration to compare.
         if !both.is_whole() {
             let [_, new] = both.pillars();
             // These outcomes are compared with the next state's.
-            let outcomes = match before.is_some() && new.is_whole() {
-                true => self.after.outcomes(both.minions()[1]),
-                false => Vec::new(),
+            let (outcomes, plans) = match before.is_some() && new.is_whole() {
+                true => self.after.results(both.minions()[1]),
+                false => (Vec::new(), None),
             };
             let compared = match self.means(both.minions()) {
                 Ok(true) => {
@@ -303,21 +308,23 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 Ok(false) => Compared::LeftOut,
                 Err(error) => Compared::Broken(error),
             };
-            return (compared, minion_data(outcomes));
+            return (compared, minion_data(outcomes, plans));
         }
-        let (compared, after) = self.formulas(both.minions(), before, !both.is_same());
-        let compared = match compared {
+        let outcomes = before.map(|before| &before.outcomes[..]);
+        let (compared, after) = self.formulas(both.minions(), outcomes, !both.is_same());
+        let (compared, plans) = match compared {
             Compared::Formulas(of_formulas, _) => {
                 pairs.extend(of_formulas);
                 let compared = Compared::Formulas(pairs, Vec::new());
-                self.with_states(compared, both.minions(), both.is_same())
+                let known = before.and_then(|before| before.plans.as_ref());
+                self.with_states(compared, both.minions(), (both.is_same(), known))
             }
-            other => other,
+            other => (other, None),
         };
         if matches!(compared, Compared::Formulas(..)) {
             self.note_pillar_files(both);
         }
-        (compared, minion_data(after))
+        (compared, minion_data(after, plans))
     }
 
     /// Compare the formulas on a minion, which may have other facts after the change.
@@ -346,35 +353,52 @@ impl<'f, 'e> Comparison<'f, 'e> {
         (Compared::Formulas(pairs, Vec::new()), after)
     }
 
-    /// The comparison of a minion with that of what its states do, if it could be compared.
+    /// The comparison of a minion with that of what its states do, if it could be compared, and the plans that it has now.
     /// `is_same` if it has the same facts before and after.
-    fn with_states(&self, compared: Compared, minions: [&Minion; 2], is_same: bool) -> Compared {
+    fn with_states(
+        &self,
+        compared: Compared,
+        minions: [&Minion; 2],
+        (is_same, known): (bool, Option<&KnownPlans>),
+    ) -> (Compared, Option<KnownPlans>) {
         match compared {
             Compared::Formulas(pairs, _) => {
-                Compared::Formulas(pairs, self.states(minions, is_same))
+                let states = self.after.states().filter(|_| !self.is_of_keys());
+                let mut now = states.map(|_| KnownPlans::default());
+                let states = self.states(minions, (is_same, known), now.as_mut());
+                (Compared::Formulas(pairs, states), now)
             }
-            other => other,
+            other => (other, None),
         }
     }
 
+    /// True if only keys count, of which states have none.
+    fn is_of_keys(&self) -> bool {
+        self.scope.is_some_and(Scope::has_get)
+    }
+
     /// Compare what states do on a minion, which may have other facts after the change: for all that top files give, or
-    /// for each sls that is run.
-    fn states(&self, [old, new]: [&Minion; 2], is_same: bool) -> Vec<Arc<StatesPair>> {
-        // Patterns of keys mean no states.
-        let has_scope = self.scope.is_some_and(Scope::has_get);
-        let (Some(before), Some(after), false) =
-            (self.before.states(), self.after.states(), has_scope)
-        else {
+    /// for each sls that is run. The plans before are worked out as far as they are not known; those after are noted.
+    fn states(
+        &self,
+        [old, new]: [&Minion; 2],
+        (is_same, known): (bool, Option<&KnownPlans>),
+        now: Option<&mut KnownPlans>,
+    ) -> Vec<Arc<StatesPair>> {
+        let states = (self.before.states(), self.after.states());
+        let ((Some(before), Some(after)), Some(now)) = (states, now) else {
             return Vec::new();
         };
         let old = self.before.engine().with_tree_grains(old);
         let new = self.after.engine().with_tree_grains(new);
         // With other facts, states can be other ones.
         let changed = self.changed.as_ref().filter(|_| is_same);
+        let known = |run: &RunKey| known.and_then(|known| known.get(run)).cloned();
         let names = match before.wanted() {
             WantedStates::Top(_) => {
-                let earlier = before.of_top(&old);
+                let earlier = known(&None).unwrap_or_else(|| before.of_top(&old));
                 let later = after.of_top_after(&earlier, &new, changed);
+                now.add(None, later.clone());
                 let whole = [earlier, later];
                 let pair = self.states_pair([before, after], whole.clone(), None);
                 let mut pairs = Vec::new();
@@ -397,12 +421,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 continue;
             }
             let run = (saltenv.as_str(), name.as_str());
-            let earlier = before.of_sls(&old, run);
+            let as_key = Some(key.clone());
+            let earlier = known(&as_key).unwrap_or_else(|| before.of_sls(&old, run));
             let later = after.of_sls_after(&earlier, (&new, run), changed);
+            now.add(as_key, later.clone());
             let sides = [earlier, later];
             for (covered, side) in covered.iter_mut().zip(&sides) {
-                let sls = side.compiled.sls.iter();
-                covered.extend(sls.map(|sls| (sls.saltenv.clone(), sls.name.clone())));
+                covered.extend(side.sls());
             }
             match plans.map(|plans| plans.has_sls(run)) {
                 [true, false] => one_sided[0].push(sides[0].clone()),
@@ -583,9 +608,19 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let reached = self.reached(&before.outcomes);
         let pillars = before.pillar.as_ref().zip(self.after.pillars());
         let stays = pillars.is_none_or(|(pillar, _)| self.stays(pillar));
-        if stays && !reached.contains(&true) {
-            let fails = before.fails();
-            return Ok(Advanced::Unreached { fails });
+        let plans = before.plans.as_ref();
+        let states = self.after.states().filter(|_| !self.is_of_keys());
+        let of_states = states.is_some_and(|states| {
+            plans.is_none_or(|plans| plans.are_reached(states, self.changed.as_ref()))
+        });
+        if stays && !of_states && !reached.contains(&true) {
+            return Ok(Advanced::Unreached {
+                fails: before.fails(),
+                states: plans
+                    .filter(|_| !self.is_of_keys())
+                    .map(|plans| self.same(plans))
+                    .unwrap_or_default(),
+            });
         }
         let minion = read()?;
         let (compared, now) = match pillars {
@@ -595,13 +630,22 @@ impl<'f, 'e> Comparison<'f, 'e> {
                     false => pillars.pillar(&minion),
                 };
                 let both = PillarPair::new([old.clone(), new], &minion);
-                self.of_both(&both, Some(&before.outcomes))
+                self.of_both(&both, Some(before))
             }
             None => {
                 let outcomes = self.after(&before.outcomes, &reached, &minion);
                 self.look(before.outcomes.iter().chain(&outcomes));
                 let pairs = self.pairs(&before.outcomes, &outcomes);
-                (Compared::Formulas(pairs, Vec::new()), outcomes.into())
+                let compared = Compared::Formulas(pairs, Vec::new());
+                let (compared, plans) =
+                    self.with_states(compared, [&minion, &minion], (true, plans));
+                (
+                    compared,
+                    MinionData {
+                        plans,
+                        ..outcomes.into()
+                    },
+                )
             }
         };
         Ok(Advanced::Reached(compared, now.into()))
@@ -623,6 +667,40 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let both = PillarPair::new(pillars.map(Pillar::clone), &Minion::default());
         let mut pairs = self.pillar_pairs(&both).into_iter();
         pairs.find(|pair| matches!(pair.what, What::Changed(_)))
+    }
+
+    /// Plans that no change reaches, each beside itself.
+    fn same(&self, plans: &KnownPlans) -> Vec<Arc<StatesPair>> {
+        let (Some(before), Some(after)) = (self.before.states(), self.after.states()) else {
+            return Vec::new();
+        };
+        let pair = |(run, plan): (&RunKey, Option<&Arc<Planned>>)| {
+            let sls = run.as_ref().map(|(_, sls)| sls);
+            let plan = plan?;
+            Some(self.states_pair([before, after], [plan.clone(), plan.clone()], sls))
+        };
+        plans.working().filter_map(pair).collect()
+    }
+
+    /// The changes of a run of states that worked in the earlier state, failed since, and works again. The earlier plan is
+    /// worked out if it is not known.
+    pub(crate) fn recovered_states(
+        &self,
+        run: &RunKey,
+        (old, new): (Option<&Arc<Planned>>, &Arc<Planned>),
+        read: impl FnOnce() -> Minion,
+    ) -> Option<Arc<StatesPair>> {
+        let plans = [self.before.states()?, self.after.states()?];
+        let sls = run.as_ref().map(|(_, sls)| sls);
+        let old = old.cloned().unwrap_or_else(|| {
+            let minion = self.before.with_facts(&read());
+            match run {
+                None => plans[0].of_top(&minion),
+                Some((saltenv, sls)) => plans[0].of_sls(&minion, (saltenv, sls)),
+            }
+        });
+        let pair = self.states_pair(plans, [old, new.clone()], sls);
+        (!pair.is_same()).then_some(pair)
     }
 
     /// Note which keys of the scope outcomes have.

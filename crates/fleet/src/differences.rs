@@ -178,7 +178,7 @@ impl Differences {
 
     /// Ask for each change of states and files where it comes from, once all minions are compared.
     pub fn explain_states(&mut self, comparison: &Comparison<'_, '_>) {
-        self.states.explain(comparison.fleets());
+        self.states.explain(comparison.state(), comparison.fleets());
     }
 
     /// Take in what states do on a minion now. An error that its formulas have as well is not said again.
@@ -203,7 +203,18 @@ impl Differences {
             self.failure(comparison, (*turn, Subject::States, error), id, read);
         }
         let examples = || comparison.examples(read());
-        self.states.add(id, pair, &examples);
+        self.states.add((comparison.state(), id), pair, &examples);
+    }
+
+    /// The same of states that work again.
+    pub(crate) fn add_recovered_states(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        id: &str,
+        pair: &Arc<StatesPair>,
+        read: &impl Fn() -> Minion,
+    ) {
+        self.add_states(comparison, id, pair, read);
     }
 
     /// Take in a minion that cannot be compared, and why.
@@ -241,8 +252,18 @@ impl Differences {
         self.changed(comparison, id, pair, &read);
     }
 
-    /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did.
-    pub fn add_unreached(&mut self, fails: bool) {
+    /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did. Its states are beside
+    /// themselves.
+    pub fn add_unreached(
+        &mut self,
+        comparison: &Comparison<'_, '_>,
+        (id, fails): (&str, bool),
+        states: &[Arc<StatesPair>],
+        read: impl Fn() -> Minion,
+    ) {
+        for pair in states {
+            self.add_states(comparison, id, pair, &read);
+        }
         self.minions += 1;
         self.unaffected += 1;
         self.fail_still += usize::from(fails);

@@ -13,7 +13,7 @@ use crate::minion_data::MinionData;
 use crate::ordered::{Panicked, ordered};
 use crate::origins::Origins;
 use crate::pillars::{Pillar, Pillars};
-use crate::states::StatePlans;
+use crate::states::{KnownPlans, StatePlans};
 
 /// The work that is done for every minion of a fleet.
 pub struct Fleet<'e> {
@@ -125,9 +125,13 @@ impl<'e> Fleet<'e> {
             Err(error) => return Some(Err(error)),
         }
         let is_whole = pillar.as_ref().is_none_or(Pillar::is_whole);
-        let outcomes = is_whole.then(|| self.outcomes(minion));
+        let (outcomes, plans) = match is_whole {
+            true => self.results(minion),
+            false => (Vec::new(), None),
+        };
         Some(Ok(MinionData {
-            outcomes: outcomes.unwrap_or_default(),
+            outcomes,
+            plans,
             pillar,
         }))
     }
@@ -159,6 +163,24 @@ impl<'e> Fleet<'e> {
         formulas
             .map(|formula| formula.outcome_for(&answers))
             .collect()
+    }
+
+    /// A minion with the pillar and the grains that it has in this state of the files.
+    pub(crate) fn with_facts(&self, minion: &Minion) -> Minion {
+        let minion = match self.pillars() {
+            Some(pillars) => pillars.pillar(minion).of(minion),
+            None => minion.clone(),
+        };
+        self.engine.with_tree_grains(&minion).into_owned()
+    }
+
+    /// The outcome of each formula on a minion that has its whole pillar, and the plans of its states.
+    pub(crate) fn results(&self, minion: &Minion) -> (Vec<Arc<Outcome>>, Option<KnownPlans>) {
+        let plans = self.states().map(|states| {
+            let minion = self.engine.with_tree_grains(minion);
+            states.all(&minion)
+        });
+        (self.outcomes(minion), plans)
     }
 
     /// The outcome of one formula, by its index, on a minion, even if the minion is not meant.

@@ -11,6 +11,7 @@ use mapstack::value::Value;
 use crate::compare::{Advanced, Compared, Comparison, Pair};
 use crate::minion_data::MinionData;
 use crate::pillars::Pillar;
+use crate::states::{KnownPlans, PlanRoom, Planned, RunKey, StatesPair};
 use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};
 
 /// The data of each minion and formula as they are now: what no change reaches is not worked out again. Of what fails
@@ -41,6 +42,29 @@ struct Worked {
 enum Had {
     Formula(usize, Arc<Outcome>),
     Pillar(Pillar),
+    /// A run, with its plan if that was kept.
+    States(RunKey, Option<Arc<Planned>>),
+}
+
+/// The change of something that works again since it worked.
+enum Recovered {
+    Result(Arc<Pair>),
+    States(Arc<StatesPair>),
+}
+
+impl Recovered {
+    /// Add it to the differences since a state in which it worked.
+    fn add_to(
+        &self,
+        differences: &mut Differences,
+        (by, id): (&Comparison<'_, '_>, &str),
+        read: &impl Fn() -> Minion,
+    ) {
+        match self {
+            Recovered::Result(pair) => differences.add_recovered(by, id, pair, read),
+            Recovered::States(pair) => differences.add_recovered_states(by, id, pair, read),
+        }
+    }
 }
 
 /// Minions whose facts are kept, at some ten kilobytes each; others are read again.
@@ -59,8 +83,11 @@ impl FleetState {
         };
         let minions = std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter().enumerate(), pace, keep);
+            let mut room = PlanRoom::default();
             let whole = |result: Result<Kept, Panicked>| {
-                result.unwrap_or_else(|panicked| Kept::broken(panicked.into()))
+                let mut kept = result.unwrap_or_else(|panicked| Kept::broken(panicked.into()));
+                kept.fit(&mut room);
+                kept
             };
             done.map(whole).collect()
         });
@@ -84,7 +111,7 @@ impl FleetState {
             let stays = |worked: Worked| {
                 let had = match worked.had {
                     Had::Formula(index, outcome) => Had::Formula(renumbered(index)?, outcome),
-                    Had::Pillar(pillar) => Had::Pillar(pillar),
+                    had @ (Had::Pillar(_) | Had::States(..)) => had,
                 };
                 Some(Worked { had, ..worked })
             };
@@ -150,6 +177,7 @@ impl FleetState {
     ) -> Differences {
         let mut differences = Differences::default();
         let mut now = Vec::new();
+        let mut room = PlanRoom::default();
         std::thread::scope(|scope| {
             let known = ids.iter().zip(&self.minions);
             let done = ordered(scope, known, pace, |(id, kept)| {
@@ -173,14 +201,17 @@ impl FleetState {
                 };
                 match result.map_err(Error::from) {
                     Ok(None) => {}
-                    Ok(Some(Ok(Advanced::Unreached { fails }))) => differences.add_unreached(fails),
-                    Ok(Some(Ok(Advanced::Reached(compared, data)))) => {
+                    Ok(Some(Ok(Advanced::Unreached { fails, states }))) => {
+                        differences.add_unreached(comparison, (id, fails), &states, read);
+                    }
+                    Ok(Some(Ok(Advanced::Reached(compared, mut data)))) => {
                         let is_whole = matches!(compared, Compared::Formulas(..));
                         differences.add(comparison, id, compared, read);
                         if is_whole {
-                            for (by, pair) in kept.recovered(past, &data) {
-                                differences.add_recovered(by, id, &pair, read);
+                            for (by, recovered) in kept.recovered(past, &data, &read) {
+                                recovered.add_to(&mut differences, (by, id), &read);
                             }
+                            data.fit(&mut room);
                             now.push((at, Ok(*data)));
                         }
                     }
@@ -195,13 +226,25 @@ impl FleetState {
                 }
             }
         });
+        let all = std::iter::once(comparison).chain(past);
+        all.for_each(|comparison| differences.explain_states(comparison));
+        self.take(now);
+        differences
+    }
+
+    /// Have other data of some minions, by their positions, from now on.
+    fn take(&mut self, now: Vec<(usize, Result<MinionData, Error>)>) {
         for (at, data) in now {
             if let Some(kept) = self.minions.get_mut(at) {
                 kept.take(data, self.state);
             }
         }
+        // Those of minions that no change reached count as well.
+        let mut room = PlanRoom::default();
+        for kept in &mut self.minions {
+            kept.fit(&mut room);
+        }
         self.state += 1;
-        differences
     }
 }
 
@@ -214,22 +257,37 @@ impl Kept {
         }
     }
 
+    /// Forget the plans that there is no room for.
+    fn fit(&mut self, room: &mut PlanRoom) {
+        if let Some(Ok(data)) = &mut self.data {
+            data.fit(room);
+        }
+    }
+
     /// The changes of what works again since it worked.
     fn recovered<'p, 'f, 'e>(
         &self,
         past: &'p [Comparison<'f, 'e>],
         now: &MinionData,
-    ) -> Vec<(&'p Comparison<'f, 'e>, Arc<Pair>)> {
+        read: &impl Fn() -> Minion,
+    ) -> Vec<(&'p Comparison<'f, 'e>, Recovered)> {
         let pair = |worked: &Worked| {
             let mut past = past.iter();
             let comparison = past.find(|comparison| comparison.state() == worked.state)?;
             let pair = match &worked.had {
                 Had::Formula(index, outcome) => {
                     let now = working(now, *index)?;
-                    comparison.recovered(*index, outcome, now)?
+                    Recovered::Result(comparison.recovered(*index, outcome, now)?)
                 }
                 Had::Pillar(pillar) => {
-                    comparison.recovered_pillar([pillar, with_data(now.pillar.as_ref())?])?
+                    let pillars = [pillar, with_data(now.pillar.as_ref())?];
+                    Recovered::Result(comparison.recovered_pillar(pillars)?)
+                }
+                Had::States(run, plan) => {
+                    let now = now.plans.as_ref()?.get(run)?;
+                    let now = now.errors.is_empty().then_some(now)?;
+                    let sides = (plan.as_ref(), now);
+                    Recovered::States(comparison.recovered_states(run, sides, read)?)
                 }
             };
             Some((comparison, pair))
@@ -243,12 +301,18 @@ impl Kept {
             self.worked.retain(|worked| match &worked.had {
                 Had::Formula(index, _) => working(now, *index).is_none(),
                 Had::Pillar(_) => with_data(now.pillar.as_ref()).is_none(),
+                Had::States(run, _) => refuses(now, run),
             });
             for (index, outcome) in before.outcomes.iter().enumerate() {
                 if outcome.result.is_ok() && working(now, index).is_none() {
                     let had = Had::Formula(index, outcome.clone());
                     self.worked.push(Worked { had, state });
                 }
+            }
+            let plans = before.plans.iter().flat_map(KnownPlans::working);
+            for (run, plan) in plans.filter(|(run, _)| refuses(now, run)) {
+                let had = Had::States(run.clone(), plan.cloned());
+                self.worked.push(Worked { had, state });
             }
             if let (Some(pillar), None) = (
                 with_data(before.pillar.as_ref()),
@@ -267,6 +331,12 @@ impl Kept {
 fn working(data: &MinionData, formula: usize) -> Option<&Arc<Outcome>> {
     let outcome = data.outcomes.get(formula);
     outcome.filter(|outcome| outcome.result.is_ok())
+}
+
+/// True if the states of a run are refused, or there are none since the pillar fails.
+fn refuses(data: &MinionData, run: &RunKey) -> bool {
+    let plans = data.plans.as_ref();
+    plans.is_none_or(|plans| plans.refuses(run))
 }
 
 /// A pillar of which there is something.

@@ -410,7 +410,10 @@ fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
                         );
                         step_by_step.add(&comparison, &id, advanced, || minion.clone());
                     }
-                    Advanced::Unreached { fails } => step_by_step.add_unreached(fails),
+                    Advanced::Unreached { fails, states } => {
+                        let read = || minion.clone();
+                        step_by_step.add_unreached(&comparison, (&id, fails), &states, read);
+                    }
                 }
                 differences.add(&comparison, &id, compared, || minion.clone());
             }

@@ -3,8 +3,10 @@
 use clap::{Args, ValueEnum};
 use mapstack::Way;
 use mapstack_fleet::{Comparison, Differences};
-use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_frontend::inputs::{InputError, Many, Parts, Plan, States, selects_none, top_options};
+use mapstack_frontend::inputs::flags::{
+    Input, Layering, PartFlags, ResultFlags, ScopeFlags, WorkFlags,
+};
+use mapstack_frontend::inputs::{InputError, Many, Plan, States, selects_none, top_options};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 
@@ -42,9 +44,8 @@ pub struct Diff {
     /// The state after: a revision, a directory, or worktree
     #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
     pub to: String,
-    /// Compare these parts alone: states (what they are told, and their order), files, pillar, maps
-    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
-    pub only: Vec<Part>,
+    #[command(flatten)]
+    pub parts: PartFlags,
     #[command(flatten)]
     pub scope: ScopeFlags,
     /// Output format
@@ -61,32 +62,6 @@ pub struct Diff {
     pub input: Input,
     #[command(flatten)]
     pub layering: Layering,
-}
-
-/// A part of what minions get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Part {
-    /// The arguments of states, and their order
-    States,
-    /// The files that states make
-    Files,
-    /// The pillar
-    Pillar,
-    /// The maps of formulas
-    Maps,
-}
-
-impl Diff {
-    /// The parts that are compared.
-    fn parts(&self) -> Parts {
-        let has = |part| self.only.is_empty() || self.only.contains(&part);
-        Parts {
-            maps: has(Part::Maps),
-            pillar: has(Part::Pillar),
-            states: has(Part::States),
-            files: has(Part::Files),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -133,7 +108,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         config.as_ref(),
         memory::limit,
     )?;
-    let parts = args.parts();
+    let parts = args.parts.parts();
     let options = top_options(config.as_ref(), &input.files);
     states.plan(&mut plan, &args.formulas, (parts, options))?;
     let [before, after] = &states.fleets(&plan)?;

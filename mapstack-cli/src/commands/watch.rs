@@ -8,8 +8,12 @@ use clap::{Args, ValueEnum};
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::Masking;
 use mapstack_frontend::budget::RUN;
-use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_frontend::inputs::{FollowedChange, Following, InputError, Many, Plan, Watched};
+use mapstack_frontend::inputs::flags::{
+    Input, Layering, PartFlags, ResultFlags, ScopeFlags, WorkFlags,
+};
+use mapstack_frontend::inputs::{
+    FollowedChange, Following, InputError, Many, Plan, Watched, top_options,
+};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 use notify::event::{AccessKind, AccessMode, EventKind};
@@ -24,11 +28,15 @@ use mapstack_frontend::console::{Failure, Reporter, report_not_compared};
 #[command(after_help = "\
 Example:
   mapstack watch --root salt --minions minions/
-      until Ctrl-C: after each change below the roots, what is different on which minions")]
+      until Ctrl-C: after each change below the roots, what is different on which minions
+
+Compared are pillars, maps of formulas, and what states do, as in `mapstack diff`.")]
 pub struct Watch {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
+    #[command(flatten)]
+    pub parts: PartFlags,
     #[command(flatten)]
     pub scope: ScopeFlags,
     /// Output format
@@ -97,7 +105,9 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     }
     let (scope, masking) = (args.scope.scope(), reporter.masking());
     let work = (&minions, &*ids, args.work.pace());
-    let mut following = Following::new(&watched, (plan, &args.formulas), work, &scope)?;
+    let options = top_options(config.as_ref(), &input.files);
+    let parts = (args.parts.parts(), options);
+    let mut following = Following::new(&watched, (plan, &args.formulas, parts), work, &scope)?;
     report_broken(&following, reporter);
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
@@ -168,7 +178,8 @@ fn print(
         !args.formulas.is_empty(),
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone())
-    .with_unrelated(counted.unrelated.clone());
+    .with_unrelated(counted.unrelated.clone())
+    .with_states(step.run_of_top);
     let report = diff::Report {
         accounting: &accounting,
         from: "before",

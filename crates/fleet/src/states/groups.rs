@@ -31,6 +31,8 @@ pub struct StatesGroup {
     pub example: Arc<Example>,
     /// The places from which the change comes, if they were asked for.
     pub causes: Option<StateCauses>,
+    /// The number of the earlier state of the files.
+    state: usize,
 }
 
 /// An outcome that is unknown in both states of the files on some minions.
@@ -92,9 +94,9 @@ impl StateGroups {
     }
 
     /// Ask for each change where it comes from: for a minion that has it, and once for changes that differ only in what
-    /// is each minion's own.
-    pub(crate) fn explain(&mut self, fleets: [&Fleet<'_>; 2]) {
-        for (_, run, groups) in self.unasked() {
+    /// is each minion's own. Only changes since one earlier state of the files are looked at.
+    pub(crate) fn explain(&mut self, state: usize, fleets: [&Fleet<'_>; 2]) {
+        for (_, run, groups) in self.unasked(state) {
             let all: Vec<&StatesGroup> = groups
                 .iter()
                 .filter_map(|at| self.groups.get(*at))
@@ -115,13 +117,13 @@ impl StateGroups {
     }
 
     /// The changes of states to explain, by the minions that are examples of them.
-    fn unasked(&mut self) -> Vec<ToExplain> {
+    fn unasked(&mut self, state: usize) -> Vec<ToExplain> {
         let mut seen = HashSet::new();
         let mut all: Vec<ToExplain> = Vec::new();
         let mut count = 0;
         for (at, group) in self.groups.iter().enumerate() {
             let is_new = group.state().is_some() && group.causes.is_none();
-            if !is_new || !seen.insert(group.alike()) {
+            if group.state != state || !is_new || !seen.insert(group.alike()) {
                 continue;
             }
             let Some(id) = group.minions.first() else {
@@ -163,15 +165,15 @@ impl StateGroups {
         self.groups.is_empty()
     }
 
-    /// Take in what changed on a minion.
+    /// Take in what changed on a minion since an earlier state of the files.
     pub(crate) fn add(
         &mut self,
-        id: &str,
+        (state, id): (usize, &str),
         pair: &Arc<StatesPair>,
         examples: &dyn Fn() -> Vec<Minion>,
     ) {
         self.are_compared |= !pair.fails_still();
-        let (groups, causes) = self.known(pair, examples);
+        let (groups, causes) = self.known(state, pair, examples);
         for at in groups {
             if let Some(group) = self.groups.get_mut(at)
                 && group.minions.last().is_none_or(|last| last != id)
@@ -192,6 +194,7 @@ impl StateGroups {
     /// The groups of a pair and what is unknown of it, found once for all minions that share it.
     fn known(
         &mut self,
+        state: usize,
         pair: &Arc<StatesPair>,
         examples: &dyn Fn() -> Vec<Minion>,
     ) -> (Vec<usize>, Vec<usize>) {
@@ -211,7 +214,7 @@ impl StateGroups {
         };
         let mut groups = Vec::new();
         for (change, places) in &pair.changes {
-            groups.push(self.group(pair, (change, places), example()));
+            groups.push(self.group((state, pair), (change, places), example()));
         }
         let mut causes = Vec::new();
         if !pair.rest.unknown.is_empty() || !pair.rest.relisted.is_empty() {
@@ -233,7 +236,7 @@ impl StateGroups {
 
     fn group(
         &mut self,
-        pair: &StatesPair,
+        (state, pair): (usize, &StatesPair),
         (change, places): (&PlanChange, &Places),
         example: &Arc<Example>,
     ) -> usize {
@@ -249,6 +252,7 @@ impl StateGroups {
                 minions: Vec::new(),
                 example: example.clone(),
                 causes: None,
+                state,
             });
         }
         if let Some(group) = self.groups.get_mut(at) {

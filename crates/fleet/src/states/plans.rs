@@ -12,6 +12,7 @@ use mapstack::{Engine, Error};
 use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
 use mapstack_states::{Compiled, Gatherer, Places, TopOptions};
 
+use super::known::KnownPlans;
 use super::plan::{MinionPlan, PlannedText, StateName};
 use crate::reach::ChangedFiles;
 
@@ -60,10 +61,17 @@ pub(crate) struct Planned {
     pub reads: Vec<FileRead>,
     /// The texts that templates made of secrets.
     pub secret_texts: Vec<Str>,
-    /// They stay, so that their addresses do.
-    _files: Vec<FileOfMinion>,
+    /// Its files, which stay, so that their addresses do.
+    files: Vec<FileOfMinion>,
     /// The plans that it is joined of.
     _joined: Vec<Arc<Planned>>,
+}
+
+impl std::fmt::Debug for Planned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Planned");
+        shown.field("plan", &self.plan).finish_non_exhaustive()
+    }
 }
 
 /// Plans that are kept before starting over.
@@ -136,6 +144,28 @@ impl<'e> StatePlans<'e> {
         }
     }
 
+    /// The plans of all that is run on a minion.
+    pub(crate) fn all(&self, minion: &Minion) -> KnownPlans {
+        let mut plans = KnownPlans::default();
+        let names = match &self.wanted {
+            WantedStates::Top(_) => {
+                plans.add(None, self.of_top(minion));
+                return plans;
+            }
+            WantedStates::Sls(names) => names,
+        };
+        let mut covered: HashSet<(String, String)> = HashSet::new();
+        for run in names {
+            if covered.contains(run) {
+                continue;
+            }
+            let plan = self.of_sls(minion, (&run.0, &run.1));
+            covered.extend(plan.sls());
+            plans.add(Some(run.clone()), plan);
+        }
+        plans
+    }
+
     /// True if there is an sls of a name.
     pub(crate) fn has_sls(&self, (saltenv, name): (&str, &str)) -> bool {
         self.gatherer.path(saltenv, name).is_some()
@@ -165,30 +195,51 @@ impl<'e> StatePlans<'e> {
     /// states.
     pub(crate) fn of_top_after(
         &self,
-        before: &Planned,
+        before: &Arc<Planned>,
         minion: &Minion,
         changed: Option<&ChangedFiles>,
     ) -> Arc<Planned> {
-        let top_stays = changed.is_some_and(|changed| {
-            let envs = self.engine.files().envs();
-            self.has_plain_top
-                && !envs
-                    .iter()
-                    .any(|env| changed.has_path(env, &self.state_top))
-        });
-        match top_stays && self.stays(before, changed) {
+        if self.leaves_top(before, changed) {
+            return before.clone();
+        }
+        match self.top_stays(changed) && self.stays(before, changed) {
             true => self.planned(minion, before.compiled.clone()),
             false => self.of_top(minion),
         }
     }
 
+    /// True if no change reaches the states that top files give a minion, nor the files that these make.
+    pub(crate) fn leaves_top(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+        self.top_stays(changed) && self.leaves(before, changed)
+    }
+
+    /// True if no change reaches compiled states, nor the files that these make.
+    pub(crate) fn leaves(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+        let makes_same =
+            |changed: &ChangedFiles| !before.file_reads().any(|read| changed.has(&read));
+        self.stays(before, changed) && changed.is_some_and(makes_same)
+    }
+
+    fn top_stays(&self, changed: Option<&ChangedFiles>) -> bool {
+        changed.is_some_and(|changed| {
+            let envs = self.engine.files().envs();
+            self.has_plain_top
+                && !envs
+                    .iter()
+                    .any(|env| changed.has_path(env, &self.state_top))
+        })
+    }
+
     /// The same of an sls.
     pub(crate) fn of_sls_after(
         &self,
-        before: &Planned,
+        before: &Arc<Planned>,
         (minion, run): (&Minion, (&str, &str)),
         changed: Option<&ChangedFiles>,
     ) -> Arc<Planned> {
+        if self.has_sls(run) && self.leaves(before, changed) {
+            return before.clone();
+        }
         match self.has_sls(run) && self.stays(before, changed) {
             true => self.planned(minion, before.compiled.clone()),
             false => self.of_sls(minion, run),
@@ -265,8 +316,13 @@ impl Planned {
             .collect()
     }
 
+    /// All that its files are made of, and what was looked for, also of those whose text is unknown.
+    fn file_reads(&self) -> impl Iterator<Item = FileRead> + '_ {
+        self.files.iter().flat_map(all_reads)
+    }
+
     /// The saltenvs and names of all sls that it has states of.
-    fn sls(&self) -> impl Iterator<Item = (String, String)> + '_ {
+    pub(crate) fn sls(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let sls = self.compiled.sls.iter();
         sls.map(|sls| (sls.saltenv.clone(), sls.name.clone()))
     }
@@ -278,7 +334,7 @@ impl Planned {
             errors: Vec::new(),
             reads: Vec::new(),
             secret_texts: Vec::new(),
-            _files: Vec::new(),
+            files: Vec::new(),
             _joined: Vec::new(),
         }
     }
@@ -315,7 +371,7 @@ impl Planned {
             errors: compiled.errors.clone(),
             plan,
             compiled,
-            _files: files,
+            files,
             _joined: Vec::new(),
         }
     }
@@ -327,10 +383,14 @@ fn reads(one: &FileOfMinion) -> Vec<FileRead> {
     if matches!(one.made.content, mapstack_files::Content::Unknown(_)) {
         return Vec::new();
     }
+    all_reads(one).collect()
+}
+
+fn all_reads(one: &FileOfMinion) -> impl Iterator<Item = FileRead> + '_ {
     let source = one.file.source.iter();
     let looked_for = source.flat_map(|source| &source.candidates);
     let looked_for = looked_for.filter_map(|candidate| read(candidate, &one.file.state.saltenv));
-    looked_for.chain(one.made.reads.iter().cloned()).collect()
+    looked_for.chain(one.made.reads.iter().cloned())
 }
 
 fn read(candidate: &Candidate, saltenv: &str) -> Option<FileRead> {

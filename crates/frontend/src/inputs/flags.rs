@@ -21,6 +21,7 @@ use mapstack_salt_config::Kind;
 use crate::inputs::estate::FoundMinions;
 use crate::inputs::id::IdParser;
 use crate::inputs::read::yaml_value;
+use crate::inputs::wanted_parts::Parts;
 use crate::inputs::{InputError, Project, Warn, deployed_flags};
 
 /// The sources of files and facts.
@@ -203,6 +204,41 @@ impl ResultFlags {
 pub enum ResultOf {
     Data,
     Map,
+}
+
+/// The parts of what minions get.
+#[derive(Debug, Default, Args)]
+pub struct PartFlags {
+    /// Compare these parts alone: states (what they are told, and their order), files, pillar, maps
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    pub only: Vec<Part>,
+}
+
+/// A part of what minions get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// The arguments of states, and their order
+    States,
+    /// The files that states make
+    Files,
+    /// The pillar
+    Pillar,
+    /// The maps of formulas
+    Maps,
+}
+
+impl PartFlags {
+    /// The parts that are compared: all, unless some are named.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        let has = |part| self.only.is_empty() || self.only.contains(&part);
+        Parts {
+            maps: has(Part::Maps),
+            pillar: has(Part::Pillar),
+            states: has(Part::States),
+            files: has(Part::Files),
+        }
+    }
 }
 
 /// The changes that count.

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use mapstack::{Error, Way};
 use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
+use mapstack_states::TopOptions;
+
 use crate::inputs::states::{Compiling, State, States};
+use crate::inputs::wanted_parts::Parts;
 use crate::inputs::{Counted, InputError, Many, Plan, Watched, formulas, selects_none};
 
 /// Minions that are followed while files change.
@@ -15,6 +18,8 @@ pub struct Following<'f> {
     plan: Plan,
     /// The formulas that are named.
     given: &'f [String],
+    /// The parts that are compared, and how top files are read.
+    parts: (Parts, TopOptions),
     scope: &'f Scope,
     minions: &'f Many<'f>,
     ids: &'f [String],
@@ -37,24 +42,25 @@ pub struct FollowedChange {
     pub differences: Differences,
     /// The number of files that changed, and those that were not compared.
     pub counted: Counted,
+    /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
+    pub run_of_top: Option<bool>,
 }
 
 impl<'f> Following<'f> {
-    /// Begin with what minions have now; of the formulas that are `given`, or all.
+    /// Begin with the parts that minions have now; of the formulas that are `given`, or all.
     ///
     /// # Errors
     /// A formula or a key does not exist, or files cannot be read.
     pub fn new(
         watched: &'f Watched<'f>,
-        (mut plan, given): (Plan, &'f [String]),
+        (mut plan, given, parts): (Plan, &'f [String], (Parts, TopOptions)),
         (minions, ids, pace): (&'f Many<'f>, &'f [String], Pace),
         scope: &'f Scope,
     ) -> Result<Self, InputError> {
         let now = watched.now()?;
-        let engines = [&now.engine; 2];
-        let formulas = formulas::compared(engines, plan.saltenv(), given, watched.has_pillars())?;
-        plan.compare(formulas, engines)?;
-        let fleet = now.fleet(&plan, watched.compiling())?;
+        let mut states = watched.states([&now, &now])?;
+        states.plan(&mut plan, given, parts.clone())?;
+        let fleet = states.fleet_of(&now, (&plan, watched.compiling()))?;
         let fleet_state = FleetState::of(&fleet, minions, ids, pace);
         drop(fleet);
         if fleet_state.is_empty() && !ids.is_empty() {
@@ -66,6 +72,7 @@ impl<'f> Following<'f> {
             watched,
             plan,
             given,
+            parts,
             scope,
             minions,
             ids,
@@ -87,13 +94,15 @@ impl<'f> Following<'f> {
     /// Files cannot be read. The next step begins where this one did.
     pub fn step(&mut self) -> Result<Option<FollowedChange>, InputError> {
         let after = self.watched.now()?;
-        let states = self.watched.states([&self.now, &after])?;
+        let mut states = self.watched.states([&self.now, &after])?;
         if states.is_same() && !self.watched.has_stacks() {
             return Ok(None);
         }
-        let formulas = match self.given.is_empty() {
-            true => formulas::configured(&after.engine, self.plan.saltenv())?,
-            false => formulas::named(self.given).into_iter().collect(),
+        states.plan_states(self.plan.saltenv(), self.given, self.parts.clone())?;
+        let formulas = match (self.parts.0.maps, self.given.is_empty()) {
+            (false, _) => BTreeSet::new(),
+            (true, true) => formulas::configured(&after.engine, self.plan.saltenv())?,
+            (true, false) => formulas::named(self.given).into_iter().collect(),
         };
         // A formula that goes is compared for a last time.
         let either: BTreeSet<String> = self
@@ -104,7 +113,7 @@ impl<'f> Following<'f> {
             .cloned()
             .collect();
         let now = self.now.clone();
-        self.follow(either.into_iter().collect(), [&now, &after])?;
+        self.follow(&states, either.into_iter().collect(), [&now, &after])?;
         let step = self.compare(&states)?;
         let number = self.fleet_state.state() - 1;
         self.past.push((number, now));
@@ -112,7 +121,7 @@ impl<'f> Following<'f> {
         let needed = self.fleet_state.past();
         self.past.retain(|(number, _)| needed.contains(number));
         let now = self.now.clone();
-        self.follow(formulas.into_iter().collect(), [&now, &now])?;
+        self.follow(&states, formulas.into_iter().collect(), [&now, &now])?;
         Ok(Some(step))
     }
 
@@ -120,12 +129,12 @@ impl<'f> Following<'f> {
     fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
         let fleets = states.fleets(&self.plan)?;
         let [before, after] = &fleets;
-        let only_formulas = !self.given.is_empty();
+        let only_formulas = !self.given.is_empty() || !self.parts.0.pillar;
         let comparison = states.comparison([before, after], only_formulas);
         let comparison = comparison
             .within(self.scope)
             .since(self.fleet_state.state());
-        let past = past_fleets(&self.past, &self.plan, self.watched.compiling())?;
+        let past = past_fleets(&self.past, states, (&self.plan, self.watched.compiling()))?;
         let past = past.iter().map(|(number, fleet)| {
             let past = Comparison::new(fleet, after).within(self.scope);
             let past = past.since(*number);
@@ -145,20 +154,28 @@ impl<'f> Following<'f> {
             formulas: self.plan.names(),
             ways: self.plan.ways([before, after]),
             counted: states.counted(&comparison),
+            run_of_top: states
+                .run_of_top()
+                .filter(|_| differences.states.are_compared()),
             differences,
         })
     }
 
     /// Follow formulas in two states, the first of which is the one at hand.
-    fn follow(&mut self, formulas: Vec<String>, states: [&State; 2]) -> Result<(), Error> {
+    fn follow(
+        &mut self,
+        states: &States,
+        formulas: Vec<String>,
+        both: [&State; 2],
+    ) -> Result<(), Error> {
         let before = self.plan.names();
         self.plan
-            .compare(formulas, states.map(|state| &state.engine))?;
+            .compare(formulas, both.map(|state| &state.engine))?;
         let names = self.plan.names();
         if names == before {
             return Ok(());
         }
-        let fleet = self.now.fleet(&self.plan, self.watched.compiling())?;
+        let fleet = states.fleet_of(&self.now, (&self.plan, self.watched.compiling()))?;
         let renumbered = |index: usize| {
             // A formula of which other variables are compared has a second index.
             let name = before.get(index)?;
@@ -177,12 +194,12 @@ impl<'f> Following<'f> {
 /// The work on the states that something is compared with when it works again.
 fn past_fleets<'s>(
     past: &'s [(usize, Arc<State>)],
-    plan: &Plan,
-    compiling: Option<&Compiling>,
+    states: &States,
+    work: (&Plan, Option<&Compiling>),
 ) -> Result<Vec<(usize, Fleet<'s>)>, Error> {
     let mut fleets = Vec::with_capacity(past.len());
     for (number, state) in past {
-        fleets.push((*number, state.fleet(plan, compiling)?));
+        fleets.push((*number, states.fleet_of(state, work)?));
     }
     Ok(fleets)
 }

@@ -84,6 +84,7 @@ mod state_facts;
 mod states;
 mod unrelated;
 mod unserved_files;
+mod wanted_parts;
 mod watched;
 
 pub use asked::{PillarPlaces, asked};
@@ -121,8 +122,9 @@ pub use session::Session;
 pub use settings::Setting;
 pub use source::{Choice, of_platforms};
 pub use state_facts::{Refused, top_options};
-pub use states::{Counted, NotServed, Parts, State, States};
+pub use states::{Counted, NotServed, State, States};
 pub use unserved_files::UnservedFiles;
+pub use wanted_parts::Parts;
 pub use watched::Watched;
 
 /// An error in the input that flags name.

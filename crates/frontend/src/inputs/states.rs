@@ -21,6 +21,7 @@ use crate::inputs::minions::pillar_changes;
 use crate::inputs::renamed;
 use crate::inputs::unrelated::{self, Top};
 use crate::inputs::unserved_files::UnservedFiles;
+use crate::inputs::wanted_parts::Parts;
 use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
@@ -111,27 +112,6 @@ pub(crate) struct Compiling {
     pub below_roots: Vec<String>,
     /// The directory of mirrors of git repositories, if external pillars need them.
     pub mirrors: Option<PathBuf>,
-}
-
-/// The parts of what minions get that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts {
-    /// The maps of formulas.
-    pub maps: bool,
-    /// The pillars.
-    pub pillar: bool,
-    /// The arguments of states, and their order.
-    pub states: bool,
-    /// The files that states make.
-    pub files: bool,
-}
-
-impl Parts {
-    /// True if states are compiled.
-    #[must_use]
-    pub fn has_states(self) -> bool {
-        self.states || self.files
-    }
 }
 
 /// The pillars of two states.
@@ -302,14 +282,7 @@ impl States {
         given: &[String],
         (parts, options): (Parts, TopOptions),
     ) -> Result<(), InputError> {
-        if parts.has_states() {
-            let wanted = self.wanted_states(plan.saltenv(), given, &options)?;
-            let shown = ShownParts {
-                states: parts.states,
-                files: parts.files,
-            };
-            self.run = wanted.map(|wanted| (options, wanted, shown));
-        }
+        self.plan_states(plan.saltenv(), given, (parts, options))?;
         let engines = self.states.each_ref().map(|state| &state.engine);
         let has_others = self.has_pillars() || self.run.is_some();
         let formulas = formulas::compared(engines, plan.saltenv(), given, has_others)?;
@@ -318,6 +291,27 @@ impl States {
             false => Vec::new(),
         };
         Ok(plan.compare(formulas, engines)?)
+    }
+
+    /// Plan to compare what states do, if that is wanted and there are any.
+    ///
+    /// # Errors
+    /// The files cannot be listed.
+    pub(crate) fn plan_states(
+        &mut self,
+        saltenv: &str,
+        given: &[String],
+        (parts, options): (Parts, TopOptions),
+    ) -> Result<(), Error> {
+        if parts.has_states() {
+            let wanted = self.wanted_states(saltenv, given, &options)?;
+            let shown = ShownParts {
+                states: parts.states,
+                files: parts.files,
+            };
+            self.run = wanted.map(|wanted| (options, wanted, shown));
+        }
+        Ok(())
     }
 
     /// The states that minions run: those of top files if there are any in one of the states, or else those of each sls
@@ -369,9 +363,21 @@ impl States {
         let compiling = self.pillars.as_ref().map(|compiled| &compiled.by);
         let [before, after] = self.states.each_ref();
         Ok([
-            self.running(before.fleet(plan, compiling)?, &before.engine),
-            self.running(after.fleet(plan, compiling)?, &after.engine),
+            self.fleet_of(before, (plan, compiling))?,
+            self.fleet_of(after, (plan, compiling))?,
         ])
+    }
+
+    /// The work on one state of the files, as it is done on both of these.
+    ///
+    /// # Errors
+    /// As [`Plan::fleet`].
+    pub(crate) fn fleet_of<'s>(
+        &self,
+        state: &'s State,
+        (plan, compiling): (&Plan, Option<&Compiling>),
+    ) -> Result<Fleet<'s>, Error> {
+        Ok(self.running(state.fleet(plan, compiling)?, &state.engine))
     }
 
     /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
