@@ -257,7 +257,7 @@ impl Kept {
         }
     }
 
-    /// Forget the plans that there is no room for.
+    /// Forget the plans that do not fit into the room.
     fn fit(&mut self, room: &mut PlanRoom) {
         if let Some(Ok(data)) = &mut self.data {
             data.fit(room);

@@ -19,7 +19,7 @@ pub struct MinionData {
 }
 
 impl MinionData {
-    /// Forget the plans that there is no room for.
+    /// Forget the plans that do not fit into the room.
     pub(crate) fn fit(&mut self, room: &mut PlanRoom) {
         if let Some(plans) = &mut self.plans {
             plans.fit(room);

@@ -61,7 +61,7 @@ impl KnownPlans {
         self.0.values().any(|known| !known.works)
     }
 
-    /// Forget the plans that there is no room for.
+    /// Forget the plans that do not fit into the room.
     pub(crate) fn fit(&mut self, room: &mut PlanRoom) {
         for known in self.0.values_mut() {
             let address = known.plan.as_ref().map(|plan| Arc::as_ptr(plan) as usize);
