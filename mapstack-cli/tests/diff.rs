@@ -294,6 +294,12 @@ fn files_around_the_roots_that_change_are_listed() {
         1,
         &["files outside of the roots were not looked at: a directory is compared with a revision"],
     );
+    tree.write("added.txt", b"new\n");
+    git(tree.path(), &["add", "added.txt"]);
+    git(tree.path(), &["commit", "--quiet", "--message=three"]);
+    let added = "changed outside of the roots, and not compared: 1 file (added.txt)";
+    let none = "no file of the roots is different";
+    diff("--from HEAD~1", 2, &[none, added]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::inputs::origin::Origin;
 
 /// Files are compared up to this number.
 const MAX_FILES: usize = 50_000;
+
 /// The files that no root serves, in two states of what is around the roots: of git repositories the files that they
 /// track, of directories all.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -115,10 +116,10 @@ fn repositories(
         };
         let serve = |name| serve(name).map_err(|e| e.to_string());
         let (before, after) = (serve(&old)?, serve(&new)?);
-        // A work tree has files that git does not track.
+        // A work tree has files that git does not track: those of the last commit count.
         let list = |files: &dyn FileServer, name: &Option<String>| match name {
             Some(_) => files.list(ENV, ""),
-            None => Ok(Vec::new()),
+            None => whole(&top, "HEAD")?.list(ENV, ""),
         };
         let listed = [list(&*before, &old), list(&*after, &new)];
         changed.extend(different((&*before, &*after), &inside, listed)?);
