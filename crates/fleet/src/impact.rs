@@ -385,7 +385,7 @@ impl<'r> ReachSoFar<'r> {
             let secrets = masking.of([&known.example]);
             let secrets = secrets.derived(&known.origin.secret_texts);
             ReachedValue {
-                value: secrets.redact_value(&keys, &known.value, &is_secret),
+                value: secrets.redact_data(&keys, &known.value, &is_secret),
                 origin: known.origin.spot.as_ref().map(ToString::to_string),
                 minions: known.minions.clone(),
             }

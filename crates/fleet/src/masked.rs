@@ -113,7 +113,7 @@ impl<'w> MaskedFleet<'w> {
         let origins = origins.filter(Origins::is_known);
         let secret = origins.map(|origins| origins.secret_paths(&[], data));
         let is_secret = |path: &[_]| secret.as_ref().is_none_or(|all| all.contains(path));
-        let masked = secrets.masked_where(&mut Vec::new(), data, &is_secret);
+        let masked = secrets.redact_data(&[], data, &is_secret).into_inner();
         Arc::new(Outcome::new(Ok(masked), outcome.warnings.clone()))
     }
 

@@ -28,5 +28,5 @@ pub use cipher::{Cipher, is_ciphertext};
 pub use excerpts::Excerpts;
 pub use names::is_secret_name;
 pub use policy::{Policy, is_encrypted, note_decrypted};
-pub use redacted::{Redact, Redacted};
+pub use redacted::{Redact, Redacted, with_keys};
 pub use secrets::Secrets;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use mapstack_value::{Key, Value};
+use mapstack_value::{Key, Map, Value};
 
 use crate::redact::Secrets;
 
@@ -103,6 +103,53 @@ impl Secrets {
         is_secret: &dyn Fn(&[Key]) -> bool,
     ) -> Redacted<Value> {
         Redacted(self.masked_where(&mut path.to_vec(), value, is_secret))
+    }
+
+    /// The same, where keys show no secrets either: templates can make keys of them.
+    ///
+    /// ```
+    /// use mapstack_diagnostic::redact::Secrets;
+    /// use mapstack_value::Map;
+    /// let secrets = Secrets::without_digests().derived(["hunter2", "hunter3"]);
+    /// let data = Map::from_iter([("hunter2", 1), ("hunter3", 2)]);
+    /// let shown = secrets.redact_data(&[], &data.into(), &|_| false);
+    /// assert_eq!(shown.repr(), "{'<secret>': 1, '<secret> (2)': 2}");
+    /// ```
+    pub fn redact_data(
+        &self,
+        path: &[Key],
+        value: &Value,
+        is_secret: &dyn Fn(&[Key]) -> bool,
+    ) -> Redacted<Value> {
+        let shown = |key: &Key| match key {
+            Key::Str(text) if !self.shows_everything() => Key::from(&*self.shown_key(text)),
+            other => other.clone(),
+        };
+        let masked = self.redact_value(path, value, is_secret);
+        masked.map(|value| with_keys(&value, &shown))
+    }
+}
+
+/// A value with other keys. Those that become the same are numbered.
+#[must_use]
+pub fn with_keys(value: &Value, shown: &dyn Fn(&Key) -> Key) -> Value {
+    match value {
+        Value::Map(map) => {
+            let mut all = Map::default();
+            for (key, value) in map {
+                let key = shown(key);
+                let numbered = (2..).map(|n| Key::from(format!("{key} ({n})")));
+                let mut free = std::iter::once(key.clone()).chain(numbered);
+                let free = free.find(|key| !all.contains_key(key)).unwrap_or(key);
+                all.insert(free, with_keys(value, shown));
+            }
+            Value::Map(all.with_kind(map.kind()))
+        }
+        Value::List(items) => items.iter().map(|item| with_keys(item, shown)).collect(),
+        Value::Tuple(items) => {
+            Value::Tuple(items.iter().map(|item| with_keys(item, shown)).collect())
+        }
+        other => other.clone(),
     }
 }
 

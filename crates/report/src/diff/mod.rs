@@ -81,7 +81,7 @@ impl Report<'_> {
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let redacted = |value| {
                 let path = &group.change.path;
-                secrets.redact_value(path, value, &|path| is_all || secret.contains(path))
+                secrets.redact_data(path, value, &|path| is_all || secret.contains(path))
             };
             value.as_ref().map(redacted)
         };

@@ -227,7 +227,7 @@ fn place(group: &StatesGroup, change: &StateChange) -> String {
 pub(super) fn shown_values(change: &Change, secrets: &Secrets) -> [Option<Redacted<Value>>; 2] {
     [&change.old, &change.new].map(|value| {
         let value = value.as_ref()?;
-        Some(secrets.redact_value(&change.path, value, &|_| false))
+        Some(secrets.redact_data(&change.path, value, &|_| false))
     })
 }
 

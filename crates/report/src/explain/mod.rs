@@ -13,8 +13,9 @@ use std::collections::HashSet;
 
 use mapstack::minion::{FactPlace, Minion};
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::value::{Extent, Key, Map, Path as KeyPath, Value};
+use mapstack::value::{Extent, Key, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind, Means};
+use mapstack_diagnostic::redact::with_keys;
 use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
 
 use crate::terminal::Styled;
@@ -125,28 +126,10 @@ impl<'r> Report<'r> {
     fn now(&self, path: &[Key], value: &Value) -> Redacted<Value> {
         let is_secret = |path: &[Key]| self.hides_all || self.secret.contains(path);
         let masked = self.secrets.redact_value(path, value, &is_secret);
-        masked.map(|value| self.with_masked_keys(value))
+        masked.map(|value| with_keys(&value, &|key| self.masked_key(key)))
     }
 
-    /// A value whose keys show no secrets: templates can make keys of them.
-    fn with_masked_keys(&self, value: Value) -> Value {
-        match value {
-            Value::Map(map) => {
-                let kind = map.kind();
-                let entry = |(key, value): (&Key, &Value)| {
-                    (self.masked_key(key), self.with_masked_keys(value.clone()))
-                };
-                let masked: Map = map.iter().map(entry).collect();
-                Value::Map(masked.with_kind(kind))
-            }
-            Value::List(items) => {
-                let item = |item: &Value| self.with_masked_keys(item.clone());
-                items.iter().map(item).collect()
-            }
-            other => other,
-        }
-    }
-
+    /// A key that shows no secrets: templates can make keys of them.
     fn masked_key(&self, key: &Key) -> Key {
         match key {
             Key::Str(text) if !self.written.contains(key) => {

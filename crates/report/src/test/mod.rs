@@ -47,7 +47,7 @@ impl Report {
         let shown = |value: &Option<Value>| {
             let path = &difference.change.path;
             let is_secret = |path: &[Key]| difference.secret.contains(path);
-            let redacted = |value| secrets.redact_value(path, value, &is_secret);
+            let redacted = |value| secrets.redact_data(path, value, &is_secret);
             value.as_ref().map(redacted)
         };
         Shown {
