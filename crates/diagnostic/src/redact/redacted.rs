@@ -1,5 +1,6 @@
 //! Text and data that output takes.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 
@@ -136,11 +137,18 @@ pub fn with_keys(value: &Value, shown: &dyn Fn(&Key) -> Key) -> Value {
     match value {
         Value::Map(map) => {
             let mut all = Map::default();
+            // The last number of each key, so that many equal ones are found in one step each.
+            let mut last: HashMap<Key, usize> = HashMap::new();
             for (key, value) in map {
-                let key = shown(key);
-                let numbered = (2..).map(|n| Key::from(format!("{key} ({n})")));
-                let mut free = std::iter::once(key.clone()).chain(numbered);
-                let free = free.find(|key| !all.contains_key(key)).unwrap_or(key);
+                let mut free = shown(key);
+                if all.contains_key(&free) {
+                    let number = last.entry(free.clone()).or_insert(1);
+                    let plain = free.clone();
+                    while all.contains_key(&free) {
+                        *number += 1;
+                        free = Key::from(format!("{plain} ({number})"));
+                    }
+                }
                 all.insert(free, with_keys(value, shown));
             }
             Value::Map(all.with_kind(map.kind()))
