@@ -286,3 +286,16 @@ fn comments_of_a_map_stay_or_are_listed() {
     let listed = "the comment above a table of map.jinja went with it (line 3)";
     assert!(proposal.advice.iter().any(|one| one.starts_with(listed)));
 }
+
+#[test]
+fn a_map_that_doubles_its_tables_is_read_to_a_limit() {
+    let table = "{% set a = salt['grains.filter_by']({'Debian': {'x': 1}}) %}";
+    let of = |doubled: &str| {
+        let map = format!("{table}{}{{% set ntp = a %}}", doubled.repeat(60));
+        converted(&map, &[])
+    };
+    let merged = of("{% set a = salt['slsutil.merge'](a, a) %}");
+    assert!(merged.contains("more than 200 tables"), "{merged}");
+    let updated = of("{% do a.update(a) %}");
+    assert!(updated.len() < 20_000, "{}", updated.len());
+}

@@ -73,6 +73,9 @@ pub(crate) struct Main {
     pub aliases: Vec<String>,
 }
 
+/// Layers that one expression has at most.
+const MAX_LAYERS: usize = 200;
+
 pub(crate) type Known<T> = Result<T, Stop>;
 
 impl<'m> Reader<'m> {
@@ -420,6 +423,18 @@ impl<'m> Reader<'m> {
 
     /// The layers that an expression is.
     pub fn layers(&mut self, expr: &'m Expr) -> Known<Vec<Layer>> {
+        let layers = self.all_layers(expr)?;
+        // A map can double its layers with each statement.
+        match layers.len() > MAX_LAYERS {
+            true => Err(Stop::new(
+                format!("it merges more than {MAX_LAYERS} tables"),
+                expr.span,
+            )),
+            false => Ok(layers),
+        }
+    }
+
+    fn all_layers(&mut self, expr: &'m Expr) -> Known<Vec<Layer>> {
         match self.value(expr)? {
             Bound::Layers(_, layers) => Ok(layers),
             Bound::Source(definition) => Ok(vec![Layer::Raw(definition)]),
