@@ -64,6 +64,29 @@ fn said(differences: &Differences) -> Vec<String> {
     groups.chain(failing).collect()
 }
 
+/// The differences of each step through states of the files, after which nothing fails.
+fn steps(
+    (engines, fleets): (&[Engine], &[Fleet<'_>]),
+    ids: &[String],
+    said: fn(&Differences) -> Vec<String>,
+) -> Vec<Vec<String>> {
+    let mut fleet_state = FleetState::of(&fleets[0], &Named, ids, Pace::default());
+    let mut all = Vec::new();
+    for at in 0..fleets.len() - 1 {
+        assert_eq!(fleet_state.state(), at);
+        let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
+        let comparison = Comparison::new(&fleets[at], &fleets[at + 1]).reached_by(changed);
+        let past = fleet_state.past().into_iter();
+        let past = past.map(|past| Comparison::new(&fleets[past], &fleets[at + 1]).since(past));
+        let past: Vec<_> = past.collect();
+        let work = (ids, Pace::threads(2));
+        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, work);
+        all.push(said(&differences));
+    }
+    assert!(fleet_state.past().is_empty());
+    all
+}
+
 #[test]
 fn what_works_again_is_compared_with_the_last_that_worked() {
     let engine = |ssh: &str, ntp: &str| {
@@ -99,19 +122,8 @@ fn what_works_again_is_compared_with_the_last_that_worked() {
     let fleet = |engine| Fleet::new(engine).formula("ssh").formula("ntp");
     let fleets: Vec<Fleet<'_>> = engines.iter().map(fleet).collect();
     let ids = ["web1", "web2"].map(str::to_owned);
-    let mut fleet_state = FleetState::of(&fleets[0], &Named, &ids, Pace::default());
-    for (at, expected) in expected.into_iter().enumerate() {
-        assert_eq!(fleet_state.state(), at);
-        let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
-        let comparison = Comparison::new(&fleets[at], &fleets[at + 1]).reached_by(changed);
-        let past = fleet_state.past().into_iter();
-        let past = past.map(|past| Comparison::new(&fleets[past], &fleets[at + 1]).since(past));
-        let past: Vec<_> = past.collect();
-        let work = (&ids[..], Pace::threads(2));
-        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, work);
-        assert_eq!(said(&differences), expected, "{at}");
-    }
-    assert!(fleet_state.past().is_empty());
+    let steps = steps((&engines, &fleets), &ids, said);
+    assert_eq!(steps, expected);
 }
 
 /// The changes of states and the failures, with the place from which each first change comes.
@@ -163,20 +175,7 @@ fn followed(minions: u16, wanted: &WantedStates, states: &[(&str, &str)]) -> Vec
     });
     let fleets: Vec<Fleet<'_>> = fleets.collect();
     let ids: Vec<String> = (0..minions).map(|n| format!("web{n}")).collect();
-    let mut fleet_state = FleetState::of(&fleets[0], &Named, &ids, Pace::default());
-    let mut all = Vec::new();
-    for at in 0..states.len() - 1 {
-        let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
-        let comparison = Comparison::new(&fleets[at], &fleets[at + 1]).reached_by(changed);
-        let past = fleet_state.past().into_iter();
-        let past = past.map(|past| Comparison::new(&fleets[past], &fleets[at + 1]).since(past));
-        let past: Vec<_> = past.collect();
-        let work = (&ids[..], Pace::threads(2));
-        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, work);
-        all.push(said_of_states(&differences));
-    }
-    assert!(fleet_state.past().is_empty());
-    all
+    steps((&engines, &fleets), &ids, said_of_states)
 }
 
 #[test]

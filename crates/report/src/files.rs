@@ -244,14 +244,14 @@ impl FileRow {
         self.kind == Kind::File.name()
     }
 
-    /// The source, and what is not known or refused, a line each.
+    /// The source, and the reasons of [`FileRow::faults`], a line each.
     pub(crate) fn details(&self) -> Vec<String> {
         let has_source = self.source.is_some() || self.target.is_some();
         let source = has_source.then(|| self.chosen());
         source.into_iter().chain(self.faults()).collect()
     }
 
-    /// What is not known or refused, a line each.
+    /// Reasons for which the text or the mode is unknown or the file is refused, a line each.
     pub(crate) fn faults(&self) -> Vec<String> {
         let unknown = self.unknown.as_ref().map(|unknown| {
             let answer = match unknown.reason == Reason::Unanswered.described() {
