@@ -105,12 +105,18 @@ fn a_minion_that_gets_nothing_is_named() {
 }
 
 #[test]
-fn older_versions_of_salt_are_said_to_compile_otherwise() {
+fn older_versions_of_salt_are_followed() {
     let tree = tree();
-    let older = highstate(&tree, "--salt-version 3007");
-    let said = "states compiled as by Salt 3008";
-    assert!(older.stderr.contains(said), "{}", older.stderr);
-    assert_eq!(highstate(&tree, "--salt-version 3008").stderr, "");
+    // They find what is missing when states run.
+    for (version, status) in [("3006", 0), ("3007", 0), ("3008", 1)] {
+        let low = highstate(
+            &tree,
+            &format!("bad --low -o yaml --salt-version {version}"),
+        );
+        assert_eq!(low.status, Some(status), "{}", low.stderr);
+        let list = highstate(&tree, &format!("bad --salt-version {version}"));
+        assert!(list.stderr.contains("is not there"), "{}", list.stderr);
+    }
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
     python high_data.py SEED COUNT
 
-writes records with results, one a line. Results that depend on the order of Python's sets are left out.
+writes records with results, one a line. Results that depend on the order of Python's sets are left out. With the Python of an
+environment with Salt 3006 or 3007, records have the version, and those of a state run the order in which states run.
 """
+import fnmatch
 import json
 import os
 import random
@@ -205,9 +207,71 @@ def state(record):
     made._trusted_functions = {"config.option": lambda name: False}
     made.state_con = {}
     made._processed_sls_files = set()
-    made.dependency_dag = salt.state.DependencyGraph()
+    made.disabled = {}
+    if not is_older():
+        made.dependency_dag = salt.state.DependencyGraph()
     made._State__run_num = 0
     return made
+
+
+def is_older():
+    """True for Salt before 3008."""
+    import salt.state
+
+    return not hasattr(salt.state, "DependencyGraph")
+
+
+def with_version(record):
+    import salt.version
+
+    return {**record, "version": salt.version.__version__.split(".")[0]} if is_older() else record
+
+
+def low_data(state, high):
+    """Low data and errors."""
+    made = state.compile_high_data(high)
+    return (made, []) if isinstance(made, list) else made
+
+
+class Log(dict):
+    """The results of states, and what was wrong."""
+
+    def __init__(self, faults):
+        self.faults = faults
+
+    def __setitem__(self, tag, result):
+        super().__setitem__(tag, result)
+        for words in ("requisites were not found", "Recursive requisite"):
+            if tag != "__FAILHARD__" and words in result.get("comment", ""):
+                self.faults.append(f"{words}: {tag}")
+
+
+def ran(state, chunks):
+    """The order in which an older version runs states, of which each counts as run with success and changes; and the faults."""
+    import salt.state
+
+    order, faults = [], []
+
+    def call(low, *_):
+        is_test = bool(low.get("__prereq__"))
+        order.append([salt.state._gen_tag(low), is_test])
+        if is_test:
+            low["__prereq__"] = False
+        return {"result": None if is_test else "yes", "changes": {"a": 1}, "comment": ""}
+
+    state.call, state.event = call, lambda *_, **__: None
+    state._mod_init, state._mod_aggregate = lambda low: None, lambda low, *_: low
+    state.reconcile_procs, state.check_pause, state.active = lambda *_: True, lambda low: None, set()
+    state.opts.update(failhard=False, test=False)
+    state.pre = Log(faults)
+    running = Log(faults)
+    disabled = state.opts["grains"].get("state_runs_disabled", [])
+    chunks = [low for low in chunks if not any(fnmatch.fnmatch(f"{low['state']}.{low['fun']}", pattern) for pattern in disabled)]
+    for low in chunks:
+        if salt.state._gen_tag(low) not in running:
+            running = state.call_chunk(low, running, chunks)
+        state.active = set()
+    return {"faults": faults} if faults else {"ran": order}
 
 
 def forms(state, high, form):
@@ -225,7 +289,7 @@ def forms(state, high, form):
         high = state.apply_exclude(high)
     if errors:
         return None, errors
-    return state.compile_high_data(high)
+    return low_data(state, high)
 
 
 def read(text):
@@ -245,12 +309,16 @@ def compiled(record):
     # An argument that extends its own list has no end.
     signal.alarm(2)
     try:
-        chunks, errors = forms(state(record), read(record["high"]), record["form"])
+        compiler = state(record)
+        chunks, errors = forms(compiler, read(record["high"]), record["form"])
+        made = {"errors": errors} if errors else {"result": [repr(chunk) for chunk in chunks]}
+        if is_older() and record["form"] == "low" and not errors:
+            made = ran(compiler, chunks)
+        return made
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)[:200]}
     finally:
         signal.alarm(0)
-    return {"errors": errors} if errors else {"result": [repr(chunk) for chunk in chunks]}
 
 
 def main():
@@ -265,7 +333,7 @@ def main():
             except Exception:
                 # An alias may stand before its anchor.
                 continue
-            print(json.dumps({**record, **compiled(record)}, ensure_ascii=False))
+            print(json.dumps({**with_version(record), **compiled(record)}, ensure_ascii=False))
         return
     runs = []
     for hashes in ("1", "2", "3"):

@@ -326,7 +326,7 @@ def shown(tree, record):
     errors += tree.state.verify_high(high)
     if errors or record["form"] == "sls":
         return errors or high
-    low, errors = tree.state.compile_high_data(high)
+    low, errors = high_data.low_data(tree.state, high)
     return errors or low
 
 
@@ -352,7 +352,7 @@ def main():
         r = random.Random(int(seed))
         for _ in range(int(count)):
             record = make(r)
-            print(json.dumps({**record, **compiled(record)}, ensure_ascii=False), flush=True)
+            print(json.dumps({**high_data.with_version(record), **compiled(record)}, ensure_ascii=False), flush=True)
         return
     command = [sys.executable, __file__, seed, count, *rest, "raw"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": hashes}, text=True) for hashes in ("1", "2")]

@@ -1,4 +1,4 @@
-//! The versions of Salt that compile pillars and match targets differently.
+//! The versions of Salt that compile pillars and states, and match targets, differently.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,6 +65,13 @@ pub struct Behaviour {
     pub ignores_external_lists: bool,
     /// If the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
     pub usual_renderers_are_enough: bool,
+    /// Requisites order low data, and are checked when it is made. Otherwise `order` alone does, and requisites are followed
+    /// when states run.
+    pub requisites_order_states: bool,
+    /// States name the sls that include their sls, and requisites on these mean them, too.
+    pub states_name_what_includes_them: bool,
+    /// Minions without a master get the sls of `master_tops`.
+    pub masterless_minions_have_master_tops: bool,
 }
 
 /// The behaviour of 3006 where it differs from 3007.
@@ -73,6 +80,8 @@ const BEFORE_3007: Behaviour = Behaviour {
     pyobjects_take_context: false,
     ignores_external_lists: false,
     usual_renderers_are_enough: false,
+    states_name_what_includes_them: false,
+    masterless_minions_have_master_tops: false,
     ..BEFORE_3008
 };
 
@@ -93,6 +102,9 @@ const BEFORE_3008: Behaviour = Behaviour {
     pyobjects_take_context: true,
     ignores_external_lists: true,
     usual_renderers_are_enough: true,
+    requisites_order_states: false,
+    states_name_what_includes_them: true,
+    masterless_minions_have_master_tops: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -112,6 +124,9 @@ const SINCE_3008: Behaviour = Behaviour {
     pyobjects_take_context: true,
     ignores_external_lists: false,
     usual_renderers_are_enough: true,
+    requisites_order_states: true,
+    states_name_what_includes_them: true,
+    masterless_minions_have_master_tops: true,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.

@@ -53,7 +53,7 @@ impl<'e> Gatherer<'e> {
         }
         let budget = Budget::new(self.limits(), None);
         let compiled = self.building(&budget, renders, matches, |high, states| {
-            Arc::new(self.compile(high, &states, options, &budget))
+            Arc::new(self.compile(minion, high, &states, &budget))
         });
         // Time and memory may suffice for the next minion.
         if compiled
@@ -69,15 +69,13 @@ impl<'e> Gatherer<'e> {
 
     fn compile<'b>(
         &self,
+        minion: &Minion,
         high: High,
         states: &Obj,
-        options: CompileOptions<'b>,
         budget: &'b Budget<'b>,
     ) -> Compiled {
-        let options = CompileOptions {
-            watches: &|module| high.watches(module),
-            ..options
-        };
+        let watches = |module: &str| high.watches(module);
+        let options = high.compile_options(minion, &watches);
         let compiler = Compiler::new(options, budget).after(high.refusals.clone());
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let (states, errors) = match compiler.low(states) {

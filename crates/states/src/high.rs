@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack_diagnostic::Error;
 use mapstack_pyobject::{Budget, DictRef, Limits, Obj};
 use mapstack_value::Value;
@@ -52,6 +52,8 @@ pub struct High {
     pub changed: Option<Minion>,
     /// The limits of compiling the states.
     pub limits: Limits,
+    /// The version of Salt whose rules count.
+    pub version: SaltVersion,
 }
 
 /// The number of the first state without an order.
@@ -154,6 +156,7 @@ impl<'e> Gatherer<'e> {
             renders,
             compile: Compile {
                 budget,
+                behaviour: self.engine().salt_version().behaviour(),
                 refusals: Vec::new(),
             },
             matches,
@@ -178,6 +181,7 @@ impl<'e> Gatherer<'e> {
             own: self.own_modules().clone(),
             changed: building.renders.changed_minion(),
             limits: self.limits(),
+            version: self.engine().salt_version(),
             ..High::default()
         };
         then(high, Obj::Dict(states))
@@ -229,16 +233,28 @@ impl High {
         own.unwrap_or_else(|| watches(module))
     }
 
+    /// The options of compiling this high data for a minion.
+    pub fn compile_options<'o>(
+        &self,
+        minion: &Minion,
+        watches: &'o dyn Fn(&str) -> bool,
+    ) -> CompileOptions<'o> {
+        CompileOptions {
+            watches,
+            version: self.version,
+            rendered: self.sls.iter().map(|sls| sls.name.clone()).collect(),
+            ..CompileOptions::of(minion)
+        }
+    }
+
     fn compiled(
         &self,
         high: &Obj,
         minion: &Minion,
     ) -> Result<Result<Vec<LowState>, Vec<Refusal>>, Error> {
         let budget = Budget::new(self.limits, None);
-        let options = CompileOptions {
-            watches: &|module| self.watches(module),
-            ..CompileOptions::of(minion)
-        };
+        let watches = |module: &str| self.watches(module);
+        let options = self.compile_options(minion, &watches);
         let compiler = Compiler::new(options, &budget).after(self.refusals.clone());
         match compiler.low(high) {
             Ok(states) => Ok(Ok(states)),
@@ -411,9 +427,15 @@ impl Building<'_, '_> {
             if inner.depth > DEPTH {
                 return exception(format!("sls include each other {DEPTH} deep"));
             }
+            // What is wrong with the sls comes behind what is wrong with both together.
+            let before = self.compile.refusals.len();
             let more = stacked(|| self.render(inner))?;
-            self.compile.mark_included(&more, next.name)?;
+            let of_inner = self.compile.refusals.split_off(before);
+            if self.compile.behaviour.states_name_what_includes_them {
+                self.compile.mark_included(&more, next.name)?;
+            }
             self.compile.merge(states, &more)?;
+            self.compile.refusals.extend(of_inner);
         }
         Ok(())
     }

@@ -151,6 +151,12 @@ impl TopReader<'_, '_> {
 
     /// Add the sls of master tops that no top file gives (Salt: `top_matches`).
     fn add_master_tops(&self, top: &mut Top) {
+        let is_masterless =
+            self.options.all.get("file_client").and_then(Value::as_str) == Some("local");
+        let behaviour = self.engine.salt_version().behaviour();
+        if is_masterless && !behaviour.masterless_minions_have_master_tops {
+            return;
+        }
         let given = self.master_tops.of(self.engine, self.minion);
         top.warnings.extend(given.warnings);
         top.is_there |= !given.sls.is_empty();
@@ -516,10 +522,9 @@ fn joined(one: &Value, other: &Value) -> Value {
         .into_iter()
         .collect();
     all.extend(sls(one));
-    for name in sls(other) {
-        if !all.iter().any(|known| known.is_same(&name)) {
-            all.push(name);
-        }
-    }
+    // A name that only the second one has stays as often as it is there.
+    let is_new = |name: &Value| !all.iter().any(|known| known.is_same(name));
+    let more: Vec<Value> = sls(other).into_iter().filter(is_new).collect();
+    all.extend(more);
     all.into_iter().collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::{Minion, Part};
+use mapstack::minion::{Minion, Part, SaltVersion};
 use mapstack::value::{Map, Value, json};
 use mapstack::{Engine, yaml};
 use mapstack_states::{Gatherer, TopOptions};
@@ -235,6 +235,15 @@ fn inventories_of_classes_give_sls() {
             vec![]
         )
     );
+    // Without a master, such minions get them since Salt 3007.
+    let options = format!("{{file_client: local, master_tops: {{saltclass: {{path: {at}}}}}}}");
+    let options = yaml::load(&options).unwrap();
+    for (version, count) in [(SaltVersion::V3006, 1), (SaltVersion::V3007, 4)] {
+        let engine = Engine::new(files.clone()).with_salt_version(version);
+        let gatherer = Gatherer::new(&engine, TopOptions::of(options.as_map().unwrap()));
+        let top = gatherer.gather(&Minion::new("m").complete()).top.unwrap();
+        assert_eq!(top.unwrap().entries["base"].len(), count, "{version}");
+    }
     std::fs::write(
         directory.path().join("classes/app.yml"),
         "applications: [app]\n",

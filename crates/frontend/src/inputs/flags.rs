@@ -469,7 +469,7 @@ pub struct Functions {
     /// Answer mine.get from the mine in a master's cache, such as /var/cache/salt/master [default: the cache of --minions]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub mine: Option<PathBuf>,
-    /// Follow Salt 3006, 3007 or 3008, where they compile pillars and match targets differently [default: 3008]
+    /// Follow Salt 3006, 3007 or 3008, where they compile pillars and states or match targets differently [default: 3008]
     #[arg(long, value_name = "VERSION")]
     pub salt_version: Option<SaltVersion>,
     #[command(flatten)]

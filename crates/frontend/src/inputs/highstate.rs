@@ -1,15 +1,13 @@
 //! The states of minions, compiled as Salt does.
 
 use mapstack::loader::Snapshot;
-use mapstack::minion::{Minion, SaltVersion};
+use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, ErrorKind, nearest};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
-use mapstack_states::compile::{
-    CompileOptions, Compiler, Failed, LowState, Refusal, limit_reached, low_data,
-};
+use mapstack_states::compile::{Compiler, Failed, LowState, Refusal, limit_reached, low_data};
 use mapstack_states::{Gatherer, High, LeftOut, Partial, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
@@ -156,28 +154,14 @@ impl Highstate<'_> {
         let of_top = self.high.top.iter().flatten();
         let of_sls = self.high.sls.iter().map(|sls| &sls.rendered.warnings);
         let all = of_top.map(|top| &top.warnings).chain(of_sls).flatten();
-        let about_all = self.nothing_given().into_iter().chain(self.other_version());
-        let mut warnings: Vec<Diagnostic> = about_all.collect();
+        let about_all = self.nothing_given();
+        let mut warnings: Vec<Diagnostic> = about_all.into_iter().collect();
         for warning in all {
             if !warnings.contains(warning) {
                 warnings.push(warning.clone());
             }
         }
         warnings
-    }
-
-    /// A warning where the states are asked for as an older version of Salt compiles them.
-    fn other_version(&self) -> Option<Diagnostic> {
-        let version = self.engine.salt_version();
-        if version == SaltVersion::default() {
-            return None;
-        }
-        let message = format!(
-            "templates are rendered as by Salt {version}, and states compiled as by Salt {}",
-            SaltVersion::default()
-        );
-        let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
-        Some(warning.with_help("the order of states and the errors can differ in that version"))
     }
 
     /// A warning where top files give the minion nothing.
@@ -291,10 +275,8 @@ impl Highstate<'_> {
 
     fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
         let budget = Budget::new(self.high.limits, None);
-        let options = CompileOptions {
-            watches: &|module| self.high.watches(module),
-            ..CompileOptions::of(&self.minion)
-        };
+        let watches = |module: &str| self.high.watches(module);
+        let options = self.high.compile_options(&self.minion, &watches);
         let compiler = Compiler::new(options, &budget).after(self.high.refusals.clone());
         let high = Obj::from_shared(&self.high.data);
         let made = match form {

@@ -6,8 +6,6 @@ use mapstack_pyobject::{Budget, DictRef, Obj, hash_key, to_str};
 use mapstack_value::Key;
 use mapstack_value::pytext::Fnmatch;
 
-use super::CompileOptions;
-use super::graph::Graph;
 use super::python::{first, is_in, is_internal, item, items, key, mapping};
 use super::refusal::{Result, exception};
 use super::work::Work;
@@ -72,35 +70,43 @@ impl Names {
 }
 
 impl Work<'_> {
-    /// The chunks of all states, which the graph gets.
-    pub(crate) fn chunks(
-        &self,
-        high: &DictRef,
-        options: &CompileOptions<'_>,
-        graph: &mut Graph,
-    ) -> Result<Vec<DictRef>> {
-        let patterns = options.disabled_states.iter();
-        let disabled = Disabled(patterns.map(|pattern| Fnmatch::new(pattern)).collect());
+    /// The chunks of all states.
+    pub(crate) fn chunks(&self, high: &DictRef) -> Result<Vec<DictRef>> {
         let mut chunks = Vec::new();
         for (id, body) in high.entries() {
             if is_internal(&id)? {
                 continue;
             }
             let body = mapping(&body)?;
+            // Salt remembers the sls.
+            key(&body.get_str("__sls__").unwrap_or_default())?;
             for (module, args) in body.entries() {
                 if is_internal(&module)? {
                     continue;
                 }
                 let said = self.said(&id, &module, body, &args)?;
-                for chunk in self.named(said)? {
-                    if !disabled.has(&chunk)? {
-                        graph.add(self.budget, &chunk)?;
-                        chunks.push(chunk);
-                    }
-                }
+                chunks.extend(self.named(said)?);
             }
         }
         Ok(chunks)
+    }
+
+    /// Leave out the chunks whose functions are switched off.
+    pub(crate) fn leave_out_disabled(
+        &self,
+        chunks: &mut Vec<DictRef>,
+        disabled: &[String],
+    ) -> Result<()> {
+        let patterns = disabled.iter().map(|pattern| Fnmatch::new(pattern));
+        let disabled = Disabled(patterns.collect());
+        let mut kept = Vec::new();
+        for chunk in chunks.drain(..) {
+            if !disabled.has(&chunk)? {
+                kept.push(chunk);
+            }
+        }
+        *chunks = kept;
+        Ok(())
     }
 
     /// The arguments of a state by name.
@@ -108,7 +114,9 @@ impl Work<'_> {
         let chunk = DictRef::new(Default::default());
         chunk.insert("state", Obj::from(module));
         chunk.insert("name", Obj::from(id));
-        for mark in ["__sls__", "__env__", "__sls_included_from__"] {
+        let names_includers = self.behaviour.states_name_what_includes_them;
+        let includers = names_includers.then_some("__sls_included_from__");
+        for mark in ["__sls__", "__env__"].into_iter().chain(includers) {
             if let Some(value) = body.get_str(mark) {
                 chunk.insert(mark, value);
             }

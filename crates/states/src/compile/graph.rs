@@ -46,7 +46,7 @@ pub(crate) struct Graph {
 }
 
 /// The name of a chunk among all (Salt: `_gen_tag`).
-fn tag_of(chunk: &DictRef) -> Result<String> {
+pub(super) fn tag_of(chunk: &DictRef) -> Result<String> {
     let [state, id, name, function] =
         ["state", "__id__", "name", "fun"].map(|part| text_at(chunk, part));
     Ok(format!("{}_|-{}_|-{}_|-{}", state?, id?, name?, function?))

@@ -1,5 +1,7 @@
 //! Requisites and what Salt takes for them.
 
+use mapstack::minion::Behaviour;
+
 /// A requisite between two states, by its weight for their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Requisite {
@@ -79,6 +81,17 @@ const LISTS: [&str; 13] = [
 #[must_use]
 pub fn is_requisite(name: &str) -> bool {
     LISTS.contains(&name)
+}
+
+/// Arguments whose form Salt checked before 3008.
+const CHECKED_BEFORE_3008: [&str; 4] = ["require", "watch", "prereq", "onchanges"];
+
+/// True if a version of Salt checks that an argument is a list of states.
+pub(super) fn is_checked(behaviour: &Behaviour, name: &str) -> bool {
+    match behaviour.requisites_order_states {
+        true => is_requisite(name),
+        false => CHECKED_BEFORE_3008.contains(&name),
+    }
 }
 
 /// Arguments that are moved to other states, or take from them.

@@ -22,15 +22,17 @@ mod exclude;
 mod extend;
 mod graph;
 mod keywords;
+mod mutual;
 mod order;
 pub(crate) mod python;
 pub(crate) mod refusal;
 mod requisite_in;
 mod requisites;
+mod running;
 mod verify;
 pub(crate) mod work;
 
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack_diagnostic::{Error as Diagnosed, ErrorKind};
 use mapstack_pyobject::{Budget, DictRef, Error, Obj};
 use mapstack_value::Value;
@@ -50,6 +52,10 @@ pub struct CompileOptions<'o> {
     pub disabled_states: Vec<String>,
     /// True for a state module that does something about what it watches (`mod_watch`). Elsewhere `watch` is `require`.
     pub watches: &'o dyn Fn(&str) -> bool,
+    /// The version of Salt.
+    pub version: SaltVersion,
+    /// The sls that are rendered. Before Salt 3008, a requisite on one is met if the sls has no states.
+    pub rendered: Vec<String>,
 }
 
 impl CompileOptions<'_> {
@@ -76,6 +82,8 @@ impl Default for CompileOptions<'_> {
             disabled_requisites: Vec::new(),
             disabled_states: Vec::new(),
             watches: &|_| true,
+            version: SaltVersion::default(),
+            rendered: Vec::new(),
         }
     }
 }
@@ -174,7 +182,11 @@ impl<'c> Compiler<'c> {
             let high = mapping(high)?;
             work.move_requisites(high, &self.options.disabled_requisites)?;
             work.exclude(high)?;
-            self.chunks(work, high)
+            let chunks = self.chunks(work, high)?;
+            match work.behaviour.requisites_order_states {
+                true => Ok(chunks),
+                false => work.running(chunks, &self.options),
+            }
         })
     }
 
@@ -223,6 +235,7 @@ impl<'c> Compiler<'c> {
     ) -> Result<Vec<LowState>, Failed> {
         let mut work = Work {
             budget: self.budget,
+            behaviour: self.options.version.behaviour(),
             refusals: self.refusals.clone(),
         };
         match run(&mut work) {
@@ -244,8 +257,15 @@ impl<'c> Compiler<'c> {
         if !work.refusals.is_empty() {
             return Ok(Vec::new());
         }
+        if !work.behaviour.requisites_order_states {
+            return self.chunks_by_order(work, high);
+        }
         let mut graph = Graph::default();
-        let chunks = work.chunks(high, &self.options, &mut graph)?;
+        let mut chunks = work.chunks(high)?;
+        work.leave_out_disabled(&mut chunks, &self.options.disabled_states)?;
+        for chunk in &chunks {
+            graph.add(self.budget, chunk)?;
+        }
         let cap = work.require(&chunks, &self.options, &mut graph)?;
         let sorted = work.sorted(&graph, cap)?;
         let mut positions = vec![0; sorted.len()];
@@ -264,5 +284,16 @@ impl<'c> Compiler<'c> {
             })
         });
         states.collect()
+    }
+
+    /// The chunks by their numbers, without a look at their requisites, as before Salt 3008.
+    fn chunks_by_order(&self, work: &Work<'_>, high: &DictRef) -> refusal::Result<Vec<LowState>> {
+        let chunks = work.sorted_by_order(work.chunks(high)?)?;
+        let states = chunks.into_iter().map(|chunk| LowState {
+            chunk,
+            after: Vec::new(),
+            is_test: false,
+        });
+        Ok(states.collect())
     }
 }

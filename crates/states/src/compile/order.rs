@@ -67,6 +67,21 @@ struct Cap {
 }
 
 impl Cap {
+    fn new(cap: Int) -> Self {
+        Cap {
+            last: cap.add(&Int::from(1_000_000)),
+            cap: Obj::Int(cap),
+        }
+    }
+
+    /// The number for one below zero.
+    fn counted_back(&self, number: Obj) -> Result<Obj> {
+        Ok(match number {
+            Obj::Int(number) => Obj::Int(number.add(&self.last)),
+            number => Obj::Float(float(&number)? + float(&Obj::Int(self.last.clone()))?),
+        })
+    }
+
     /// The number of an `order` that is none.
     fn named(&self, order: Option<&Obj>) -> Obj {
         match order.and_then(Obj::as_str).map(|text| &**text) {
@@ -89,6 +104,18 @@ impl Cap {
     }
 }
 
+/// Raise a number above the order of a chunk.
+pub(super) fn raise(cap: &mut Int, chunk: &DictRef) {
+    let order = match chunk.get_str("order") {
+        Some(Obj::Int(order)) => order,
+        Some(Obj::Bool(order)) => Int::from(i64::from(order)),
+        _ => return,
+    };
+    if order >= *cap && order > Int::from(0) {
+        *cap = order.add(&Int::from(100));
+    }
+}
+
 fn is_number(object: &Obj) -> bool {
     matches!(object, Obj::Int(_) | Obj::Float(_) | Obj::Bool(_))
 }
@@ -107,10 +134,7 @@ fn is_less(a: &Obj, b: &Obj) -> Result<bool> {
 impl Work<'_> {
     /// The nodes in the order in which they run.
     pub(crate) fn sorted(&mut self, graph: &Graph, cap: Int) -> Result<Vec<usize>> {
-        let cap = Cap {
-            last: cap.add(&Int::from(1_000_000)),
-            cap: Obj::Int(cap),
-        };
+        let cap = Cap::new(cap);
         let edges = |node: usize| graph.nodes[node].before.values().map(Vec::len).sum();
         let mut waits: Vec<usize> = (0..graph.nodes.len()).map(edges).collect();
         let mut heap = BinaryHeap::new();
@@ -184,23 +208,74 @@ impl Work<'_> {
             chunk.insert("order", number.clone());
         }
         if is_less(&number, &Obj::from(0))? {
-            number = match number {
-                Obj::Int(number) => Obj::Int(number.add(&cap.last)),
-                number => Obj::Float(float(&number)? + float(&Obj::Int(cap.last.clone()))?),
-            };
+            number = cap.counted_back(number)?;
             chunk.insert("order", number.clone());
         }
         Ok(number)
     }
+
+    /// The chunks by their numbers, as before Salt 3008 (Salt: `order_chunks`).
+    pub(crate) fn sorted_by_order(&self, chunks: Vec<DictRef>) -> Result<Vec<DictRef>> {
+        let mut cap = Int::from(1);
+        for chunk in &chunks {
+            raise(&mut cap, chunk);
+        }
+        let cap = Cap::new(cap);
+        let mut ranked = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            self.budget.burn(1)?;
+            let has_order = chunk.contains(&Key::from("order"));
+            let mut number = cap.of(&chunk);
+            if has_order {
+                if let Some(of_name) = taken(&chunk, "name_order") {
+                    number = Obj::Float(float(&number)? + float(&of_name)? / 10_000.0);
+                }
+                if is_less(&number, &Obj::from(0))? {
+                    number = cap.counted_back(number)?;
+                }
+                chunk.insert("order", number.clone());
+            }
+            let [state, name, function] =
+                ["state", "name", "fun"].map(|part| text_at(&chunk, part));
+            let label = format!("{}{}{}", state?, name?, function?);
+            ranked.push((Number(number), label, chunk));
+        }
+        ranked.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        Ok(ranked.into_iter().map(|(_, _, chunk)| chunk).collect())
+    }
+}
+
+/// A state that requires another.
+pub(super) struct Link<'l> {
+    pub behind: &'l DictRef,
+    pub kind: &'static str,
+    pub before: &'l DictRef,
+}
+
+fn cycle(graph: &Graph) -> Result<Refusal> {
+    let mut links = Vec::new();
+    for (before, behind, kind) in graph.cycle() {
+        let behind = graph.chunk(behind)?;
+        let is_own = behind.contains(&Key::from(kind.name()));
+        let kind = match kind {
+            Requisite::Require if !is_own => Requisite::Prereq,
+            kind => kind,
+        };
+        links.push(Link {
+            behind,
+            kind: kind.name(),
+            before: graph.chunk(before)?,
+        });
+    }
+    cycle_of(&links)
 }
 
 /// The refusal of states that require each other.
-fn cycle(graph: &Graph) -> Result<Refusal> {
-    let chunk = |node: usize| graph.chunk(node);
-    let shown = |node: usize| -> Result<String> {
-        let id = text_at(chunk(node)?, "__id__")?;
-        let name = text_at(chunk(node)?, "name")?;
-        let sls = item(&Obj::Dict(chunk(node)?.clone()), &"__sls__".into())?;
+pub(super) fn cycle_of(links: &[Link<'_>]) -> Result<Refusal> {
+    let shown = |chunk: &DictRef| -> Result<String> {
+        let id = text_at(chunk, "__id__")?;
+        let name = text_at(chunk, "name")?;
+        let sls = item(&Obj::Dict(chunk.clone()), &"__sls__".into())?;
         let sls = to_str(&sls)?;
         Ok(match id == name {
             true => format!("'{id}' ({sls})"),
@@ -208,25 +283,15 @@ fn cycle(graph: &Graph) -> Result<Refusal> {
         })
     };
     let mut says = Vec::new();
-    let edges = graph.cycle();
-    for (before, behind, kind) in &edges {
-        let is_own = chunk(*behind)?.contains(&Key::from(kind.name()));
-        let kind = match kind {
-            Requisite::Require if !is_own => Requisite::Prereq,
-            kind => *kind,
-        };
-        says.push(format!(
-            "{} has '{}' on {}",
-            shown(*behind)?,
-            kind.name(),
-            shown(*before)?
-        ));
+    for link in links {
+        let (behind, before) = (shown(link.behind)?, shown(link.before)?);
+        says.push(format!("{behind} has '{}' on {before}", link.kind));
     }
     let message = format!("states require each other: {}", says.join(", "));
     let mut refusal = Refusal::new(RefusalKind::Cycle, message);
-    if let Some((_, behind, _)) = edges.first() {
-        let id = key(&chunk(*behind)?.get_str("__id__").unwrap_or_default())?;
-        refusal = refusal.of_sls(text_at(chunk(*behind)?, "__sls__")?);
+    if let Some(Link { behind, .. }) = links.first() {
+        let id = key(&behind.get_str("__id__").unwrap_or_default())?;
+        refusal = refusal.of_sls(text_at(behind, "__sls__")?);
         refusal = refusal.of_state(&id, vec![id.clone()]);
     }
     Ok(refusal)

@@ -71,7 +71,10 @@ impl Work<'_> {
                     let Some((name, value)) = arg.entry_at(0) else {
                         continue;
                     };
-                    let Some(name) = name.as_str().filter(|name| is_moved(name)) else {
+                    let gives = |name: &&str| {
+                        is_moved(name) || (*name == "prereq" && self.tells_prerequired())
+                    };
+                    let Some(name) = name.as_str().filter(gives) else {
                         continue;
                     };
                     if disabled.iter().any(|one| one == name) {
@@ -139,13 +142,35 @@ impl Work<'_> {
                 self.budget.burn(1)?;
                 match giver.argument {
                     "use" | "use_in" => self.share_arguments(giver, name, module, given)?,
+                    "prereq" => {
+                        for (id, module) in self.find_name(name, module, giver.high, true)? {
+                            self.prerequire(given, (&id, &module), giver.as_item())?;
+                        }
+                    }
                     _ => {
+                        if giver.argument == "prereq_in" && self.tells_prerequired() {
+                            let other = Obj::dict([(module.clone(), name.clone())]);
+                            self.prerequire(given, (giver.id, giver.module), other)?;
+                        }
                         let name = key(name)?;
                         self.give(giver, &name, module, given)?;
                     }
                 }
             }
         }
+        Ok(())
+    }
+
+    /// True if a state that another has as `prereq` gets an argument for that, as before Salt 3008.
+    fn tells_prerequired(&self) -> bool {
+        !self.behaviour.requisites_order_states
+    }
+
+    /// Note that another state has one as `prereq`.
+    fn prerequire(&self, given: &mut Given, (id, module): (&Key, &Key), other: Obj) -> Result<()> {
+        let args = given.arguments(id, module)?;
+        let arg = Obj::dict([(Key::from("prerequired"), Obj::list([other]))]);
+        list(&args)?.change(|args| args.push(arg));
         Ok(())
     }
 

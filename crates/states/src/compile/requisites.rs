@@ -8,6 +8,7 @@ use super::chunks::text_at;
 use super::extend::taken;
 use super::graph::{Graph, listed};
 use super::keywords::Requisite;
+use super::order::raise;
 use super::python::{described, extend, first, key, mapping};
 use super::refusal::{Refusal, RefusalKind, Result, path_of};
 use super::verify::split_module;
@@ -32,14 +33,7 @@ impl Work<'_> {
                 self.refuse(refusal);
                 continue;
             }
-            let order = match chunk.get_str("order") {
-                Some(Obj::Int(order)) => order,
-                Some(Obj::Bool(order)) => Int::from(i64::from(order)),
-                _ => continue,
-            };
-            if order >= cap && order > Int::from(0) {
-                cap = order.add(&Int::from(100));
-            }
+            raise(&mut cap, chunk);
         }
         Ok(cap)
     }
@@ -99,13 +93,7 @@ impl Work<'_> {
                 // A state that is tested has a node for that from here on.
                 let is_tested = chunk.get_str("__prereq__").unwrap_or_default().truthy()?;
                 let Some(others) = graph.meant(&module, text)? else {
-                    let message = format!(
-                        "'{}' names '{module}: {text}', which is not there",
-                        kind.name()
-                    );
-                    let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;
-                    refusal.missing = Some((Some(module.to_string()), text.to_string()));
-                    return Ok(Some(refusal));
+                    return missing(chunk, kind.name(), (&module, text)).map(Some);
                 };
                 self.budget.burn(1 + others.len())?;
                 graph.require(chunk, kind, &others, is_tested)?;
@@ -113,6 +101,18 @@ impl Work<'_> {
         }
         Ok(None)
     }
+}
+
+/// The refusal of a requisite on a state that is not there, which is given by its module and its name.
+pub(super) fn missing(
+    chunk: &DictRef,
+    requisite: &str,
+    (module, name): (&Key, &str),
+) -> Result<Refusal> {
+    let message = format!("'{requisite}' names '{module}: {name}', which is not there");
+    let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;
+    refusal.missing = Some((Some(module.to_string()), name.to_string()));
+    Ok(refusal)
 }
 
 /// The refusal of a requisite of a chunk.

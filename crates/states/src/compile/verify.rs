@@ -3,9 +3,10 @@
 use mapstack_pyobject::{DictRef, Obj, is_hashable};
 use mapstack_value::Key;
 
-use super::keywords::{is_moved, is_requisite};
-use super::python::{described, each, first, is_internal, item, items, text};
-use super::refusal::{Refusal, RefusalKind as Kind, Result, path_of};
+use super::keywords::{is_checked, is_moved, is_requisite};
+use super::mutual::Mutual;
+use super::python::{described, each, first, is_internal, item, items, key, text};
+use super::refusal::{Refusal, RefusalKind as Kind, Result, exception, path_of};
 use super::work::Work;
 
 /// A state module of a state, whose arguments are looked at.
@@ -35,9 +36,13 @@ impl Work<'_> {
     pub(crate) fn verify(&mut self, high: &Obj) -> Result<()> {
         let Obj::Dict(high) = high else {
             let message = format!("the high data is {}, not a mapping", described(high));
-            self.refuse(Refusal::new(Kind::HighNotMapping, message));
-            return Ok(());
+            self.refuse(Refusal::new(Kind::HighNotMapping, message.clone()));
+            return match self.behaviour.requisites_order_states {
+                true => Ok(()),
+                false => exception(message),
+            };
         };
+        let mut mutual = (!self.behaviour.requisites_order_states).then(Mutual::default);
         for (id, body) in high.entries() {
             self.budget.burn(1)?;
             match id.as_str() {
@@ -66,13 +71,18 @@ impl Work<'_> {
                     module: &module,
                     body: &body,
                 };
-                self.verify_arguments(&place, &args)?;
+                self.verify_arguments(&place, &args, mutual.as_mut())?;
             }
         }
         Ok(())
     }
 
-    fn verify_arguments(&mut self, place: &Place<'_>, args: &Obj) -> Result<()> {
+    fn verify_arguments(
+        &mut self,
+        place: &Place<'_>,
+        args: &Obj,
+        mut mutual: Option<&mut Mutual>,
+    ) -> Result<()> {
         let (id, module) = (place.id, place.module);
         if args.is_none() {
             let message = format!("'{module}' of '{id}' has a colon, and no arguments");
@@ -95,11 +105,13 @@ impl Work<'_> {
                 functions.push(name.to_string());
                 self.verify_function(place, name)
             }
-            Obj::Dict(arg) => self.verify_argument(place, arg),
+            Obj::Dict(arg) => self.verify_argument(place, arg, mutual.as_deref_mut()),
             _ => Ok(()),
         })?;
         let name = text(module)?;
+        let is_left = matches!(name, "require" | "watch") && mutual.is_some();
         let (kind, message) = match functions.len() {
+            0 if is_left => return Ok(()),
             0 if is_requisite(name) || is_moved(name) => (
                 Kind::RequisiteOutside,
                 format!(
@@ -133,7 +145,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn verify_argument(&mut self, place: &Place<'_>, arg: &DictRef) -> Result<()> {
+    fn verify_argument(
+        &mut self,
+        place: &Place<'_>,
+        arg: &DictRef,
+        mut mutual: Option<&mut Mutual>,
+    ) -> Result<()> {
         let (name, value) = first(arg)?;
         let is_list = matches!(value, Obj::List(_));
         let name = name.as_str().unwrap_or_default();
@@ -143,12 +160,15 @@ impl Work<'_> {
             let refusal = place.refusal(Kind::NamesNotList, message)?;
             self.refuse(refusal);
         }
-        if !is_requisite(name) {
+        if !is_checked(self.behaviour, name) {
             return Ok(());
         }
         if is_list {
+            if let Some(mutual) = mutual.as_deref_mut() {
+                mutual.start(place.id, place.module);
+            }
             for requisite in items(self.budget, &value)? {
-                self.verify_requisite(place, name, &requisite)?;
+                self.verify_requisite(place, name, &requisite, mutual.as_deref_mut())?;
             }
         } else {
             let what = described(&value);
@@ -167,11 +187,18 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn verify_requisite(&mut self, place: &Place<'_>, name: &str, requisite: &Obj) -> Result<()> {
+    fn verify_requisite(
+        &mut self,
+        place: &Place<'_>,
+        name: &str,
+        requisite: &Obj,
+        mutual: Option<&mut Mutual>,
+    ) -> Result<()> {
         let id = place.id;
-        let requisite = match requisite {
-            Obj::Str(_) | Obj::Markup(_) => return Ok(()),
-            Obj::Dict(requisite) if requisite.len() == 1 => requisite,
+        let (module, wanted) = match requisite {
+            Obj::Str(_) | Obj::Markup(_) => (Key::from("id"), requisite.clone()),
+            // Before Salt 3008, the first entry counts.
+            Obj::Dict(requisite) if requisite.len() == 1 || mutual.is_some() => first(requisite)?,
             other => {
                 let what = described(other);
                 let message = format!("'{name}' of '{id}' has {what}, which names no state");
@@ -180,7 +207,6 @@ impl Work<'_> {
                 return Ok(());
             }
         };
-        let (module, wanted) = first(requisite)?;
         if let Some((before, _)) = split_module(&module)? {
             let message = format!(
                 "'{name}' of '{id}' names the function '{module}', not the module '{before}'"
@@ -191,6 +217,17 @@ impl Work<'_> {
         if !is_hashable_within(&wanted) {
             let message = format!("'{name}' of '{id}' names {} as a state", described(&wanted));
             let refusal = place.refusal(Kind::RequisiteUnhashable, message)?;
+            self.refuse(refusal);
+            return Ok(());
+        }
+        if let Some(mutual) = mutual
+            && mutual.add(place.id, place.module, (key(&wanted)?, module))
+        {
+            let other = described(&wanted);
+            let message = format!(
+                "states require each other: '{id}' has '{name}' on {other}, and the other way round"
+            );
+            let refusal = place.refusal(Kind::Cycle, message)?;
             self.refuse(refusal);
         }
         Ok(())

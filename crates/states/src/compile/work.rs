@@ -1,5 +1,6 @@
 //! The work on one minion's high data.
 
+use mapstack::minion::Behaviour;
 use mapstack_pyobject::Budget;
 
 use super::refusal::Refusal;
@@ -7,6 +8,8 @@ use super::refusal::Refusal;
 /// The compilation of one minion's states.
 pub(crate) struct Work<'w> {
     pub budget: &'w Budget<'w>,
+    /// The rules of the version of Salt.
+    pub behaviour: &'static Behaviour,
     pub refusals: Vec<Refusal>,
 }
 

@@ -3,6 +3,7 @@
 mod growth;
 mod high_data;
 mod names;
+mod older;
 mod shared;
 mod trees;
 mod words;

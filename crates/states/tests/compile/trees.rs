@@ -5,10 +5,10 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack_pyobject::{Budget, Limits, Obj};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
+use mapstack_states::compile::{Compiler, Failed, LowState, Refusal, RefusalKind};
 use mapstack_states::{Gatherer, Top, TopOptions, Wanted};
 
-use super::words::{WATCHES, says, text, texts};
+use super::words::{WATCHES, more, says, text, texts, version};
 
 /// The high or low data as JSON, or the refusals, of which there are none where the top files are not of the form that
 /// Salt takes.
@@ -19,7 +19,7 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
             files = files.file(&env.to_string(), &path.to_string(), content.to_string());
         }
     }
-    let engine = Engine::new(files);
+    let engine = Engine::new(files).with_salt_version(version(record));
     let opts = record.get("opts").and_then(Value::as_map).cloned();
     let opts = opts.unwrap_or_default();
     let mut options = opts.clone();
@@ -52,10 +52,7 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
         None => Value::None,
     };
     let budget = Budget::new(Limits::default(), None);
-    let options = CompileOptions {
-        watches: &|module| WATCHES.contains(&module),
-        ..CompileOptions::default()
-    };
+    let options = made.compile_options(&minion, &|module| WATCHES.contains(&module));
     let compiler = Compiler::new(options, &budget).after(made.refusals.clone());
     let high = Obj::from_shared(&made.data);
     let low = match &*form {
@@ -148,25 +145,21 @@ fn is_own(message: &str) -> bool {
     !message.starts_with("Error when rendering state")
 }
 
-/// More records, one a line: `MAPSTACK_TREES=FILE cargo test --workspace --test all trees`.
-fn more() -> String {
-    let path = std::env::var_os("MAPSTACK_TREES");
-    path.map_or_else(String::new, |path| std::fs::read_to_string(path).unwrap())
-}
-
 /// Trees with top files of several saltenvs.
 const TOPS: &str = include_str!("../data/top_trees.json");
 
 /// Trees of sls that change the facts in place.
 const FACTS: &str = include_str!("../data/facts_trees.json");
 
+/// Trees as Salt 3006 and 3007 compile them.
+const OLDER: &str = include_str!("../data/older_trees.json");
+
 #[test]
 fn recorded_trees_give_the_high_and_low_data_of_salt() {
-    let recorded = [include_str!("../data/trees.json"), TOPS, FACTS];
+    let recorded = [include_str!("../data/trees.json"), TOPS, FACTS, OLDER];
     let recorded = recorded.map(|text| json::loads(text).unwrap());
     let recorded = recorded.iter().flat_map(|all| all.as_list().unwrap());
-    let more = more();
-    let more = more.lines().map(|line| json::loads(line).unwrap());
+    let more = more("MAPSTACK_TREES");
     let records = recorded.cloned().chain(more);
     let different: Vec<String> = records
         .filter_map(|one| difference(one.as_map().unwrap()))

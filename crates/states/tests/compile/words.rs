@@ -1,6 +1,7 @@
 //! Salt's messages beside the refusals here, and what records have.
 
-use mapstack::value::{Map, Value};
+use mapstack::minion::SaltVersion;
+use mapstack::value::{Map, Value, json};
 use mapstack_states::compile::{Refusal, RefusalKind};
 
 /// The state modules that watch, as in the records.
@@ -22,8 +23,25 @@ pub fn text(record: &Map, name: &str) -> String {
         .unwrap_or_default()
 }
 
+/// The version of Salt that a record is of.
+pub fn version(record: &Map) -> SaltVersion {
+    let version = record.get("version");
+    version.map_or_else(SaltVersion::default, |name| {
+        name.to_string().parse().unwrap()
+    })
+}
+
+/// More records, one a line, of a file that a variable names: `MAPSTACK_TREES=FILE cargo test --workspace --test all trees`.
+pub fn more(variable: &str) -> Vec<Value> {
+    let path = std::env::var_os(variable);
+    let text = path.map_or_else(String::new, |path| std::fs::read_to_string(path).unwrap());
+    text.lines()
+        .map(|line| json::loads(line).unwrap())
+        .collect()
+}
+
 /// Words of Salt's messages, by which they are told apart.
-const WORDS: [(&str, RefusalKind); 32] = [
+const WORDS: [(&str, RefusalKind); 33] = [
     (
         "does not render to a dictionary",
         RefusalKind::SlsNotMapping,
@@ -71,6 +89,7 @@ const WORDS: [(&str, RefusalKind); 32] = [
         RefusalKind::MissingRequisite,
     ),
     ("Recursive requisites", RefusalKind::Cycle),
+    ("A recursive requisite was found", RefusalKind::Cycle),
 ];
 
 /// True if a refusal says what a message of Salt does.
@@ -82,9 +101,13 @@ pub fn says(refusal: &Refusal, message: &str) -> bool {
         | RefusalKind::RequisiteNotText
         | RefusalKind::MissingInclude => quoted(&refusal.message),
         RefusalKind::MissingSls | RefusalKind::UnknownSaltenv => Vec::new(),
+        // Before Salt 3008, the message has no sls.
+        RefusalKind::RequisiteUnhashable if !message.contains(" in SLS ") => Vec::new(),
         RefusalKind::RequisiteUnhashable | RefusalKind::RequisiteWithDot => {
             refusal.sls.as_deref().into_iter().collect()
         }
+        // Before Salt 3008, the message has no ID.
+        RefusalKind::RequisiteNotSingle => refusal.sls.as_deref().into_iter().collect(),
         _ => [&refusal.id, &refusal.sls]
             .into_iter()
             .flatten()
@@ -97,7 +120,7 @@ pub fn says(refusal: &Refusal, message: &str) -> bool {
     };
     kind.is_some_and(|(_, kind)| *kind == ours)
         && names.into_iter().all(|name| message.contains(name))
-        && (refusal.kind != RefusalKind::Cycle || has_cycle(&refusal.message, message))
+        && (!message.contains("Recursive requisites") || has_cycle(&refusal.message, message))
 }
 
 /// The parts of a text in quotes.
