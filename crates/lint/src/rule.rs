@@ -293,8 +293,8 @@ rules! {
         "# schema.yaml: port is an integer\nvalues:\n  port: '22'"
         "Correct the value, or the schema.";
     UnusedSls "unused-sls" Warning
-        "An sls of the pillar that no minion gets."
-        "It has no effect, and secrets in it lie around."
+        "An sls of the pillar that no minion gets, or of the states of an estate that nothing names."
+        "It has no effect, and secrets in it lie around. An sls of states may be applied by its name, so it is a note."
         "# pillar/top.sls does not name this\n# pillar/old.sls\na: 1"
         "Name it in the top file or in an include, or delete it.";
     UnmatchedTarget "unmatched-target" Warning

@@ -4,6 +4,7 @@ mod common;
 
 mod cases;
 mod docs;
+mod estates;
 mod fixes;
 mod levels;
 mod pillar_cases;

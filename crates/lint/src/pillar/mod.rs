@@ -36,5 +36,6 @@ mod naming;
 mod rules;
 mod seen;
 
+pub(crate) use files::{is_part, names};
 pub use keys::PillarKeys;
 pub use linter::{Minions, PillarLinter};

@@ -22,6 +22,7 @@ mod spelling;
 mod syntax;
 mod tops;
 mod unseen;
+mod unused;
 
 use crate::finding::Finding;
 use crate::subject::Subject;
@@ -57,6 +58,7 @@ pub(crate) fn all(subject: &Subject<'_>) -> (Vec<Finding>, usize) {
         spelling::check,
         comparisons::check,
         unseen::check,
+        unused::check,
     ];
     let mut findings = Vec::new();
     for (done, rule) in rules.iter().enumerate() {

@@ -1,0 +1,87 @@
+//! The states of whole estates.
+
+use mapstack::Engine;
+use mapstack::loader::MemoryFiles;
+use mapstack::minion::Minion;
+use mapstack_lint::{Estate, Linter, Rule};
+
+/// The places and messages of what is found of a rule, in an estate with the minions `web1` and `db1`.
+fn found(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
+    let files = files
+        .iter()
+        .fold(MemoryFiles::new(), |files, (path, text)| {
+            files.file("base", path, *text)
+        });
+    let engine = Engine::new(files);
+    let minions = ["web1", "db1"].map(|id| Minion::new(id).complete());
+    let linter = Linter::new(&engine).minions(minions.to_vec());
+    let report = linter.lint_estate(&Estate::default()).unwrap();
+    let findings = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == rule);
+    findings.map(ToString::to_string).collect()
+}
+
+const TOP: (&str, &str) = (
+    "top.sls",
+    "base:\n  '*': [common]\n  'web*': [web]\n  'mail*': [mail]\n",
+);
+
+#[test]
+fn sls_that_nothing_names_are_notes() {
+    let state = "x{{ sls }}: {test.nop: []}\n";
+    let files = [
+        TOP,
+        ("common.sls", "include: [deep.one]\na: {test.nop: []}\n"),
+        (
+            "web.sls",
+            "pkgs:\n  pkg.installed:\n    - pkgs:\n      - {{ 'a' }}\n",
+        ),
+        // No minion gets these, but they are named.
+        ("mail.sls", "include: [.role]\n"),
+        (
+            "deep/one.sls",
+            "{% if grains.get('rare') %}\ninclude:\n  - .two\n{% endif %}\nb: {test.nop: []}\n",
+        ),
+        ("deep/two.sls", state),
+        ("role/db.sls", state),
+        (
+            "site.jinja",
+            "{% set roles %}\n- role.{{ grains.get('role') }}\n{% endset %}\n",
+        ),
+        ("by_script.sls", state),
+        ("deploy.yaml", "sls: by_script\n"),
+        // Nothing names these.
+        ("old.sls", state),
+        ("deep/three.sls", state),
+        ("deep/three/part.sls", "# old is\n"),
+        // The sls of a formula are there to be named.
+        ("nginx/map.jinja", ""),
+        ("nginx/certificates.sls", state),
+    ];
+    let expected = [
+        "deep/three.sls: note: no top file and no sls names the sls 'deep.three' [unused-sls]",
+        "deep/three/part.sls: note: no top file and no sls names the sls 'deep.three.part' [unused-sls]",
+        "old.sls: note: no top file and no sls names the sls 'old' [unused-sls]",
+    ];
+    assert_eq!(found(Rule::UnusedSls, &files), expected);
+}
+
+#[test]
+fn without_top_files_that_work_no_sls_is_said_to_be_unused() {
+    let old = ("old.sls", "a: {test.nop: []}\n");
+    let none: [String; 0] = [];
+    assert_eq!(found(Rule::UnusedSls, &[old]), none);
+    assert_eq!(
+        found(Rule::UnusedSls, &[("top.sls", "base: {{ nope }}\n"), old]),
+        none
+    );
+    assert_eq!(
+        found(
+            Rule::UnusedSls,
+            &[("top.sls", "base: {'mail*': [mail]}\n"), old]
+        ),
+        none
+    );
+}
