@@ -236,9 +236,9 @@ impl Command {
         }
         // Two directories are compared as they are: what was found beside them is not meant.
         if let Command::Diff(args) = self
-            && [&args.from, &args.to]
+            && [args.from(), args.to.as_str()]
                 .iter()
-                .all(|state| Path::new(state.as_str()).is_dir())
+                .all(|state| Path::new(state).is_dir())
             && args.input.files.is_found()
         {
             args.input.files.project = None;

@@ -106,13 +106,23 @@ fn differences() {
         ("old/f/parameters/defaults.yaml", "values: {a: 1}\n"),
         ("new/f/parameters/defaults.yaml", "values: {a: 2}\n"),
         ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n"),
+        ("up/top.sls", "base: {'*': [db]}\n"),
+        ("up/db.sls", "grants: {mysql_grants.present: []}\n"),
     ]);
+    let upgrade = printed(
+        &tree,
+        "diff --root up --platform debian-12 --salt-version 3007..3008 -o json",
+    );
     let broken = printed(
         &tree,
         "diff f --from old --to new --root . --minions minions.yaml -o json",
     );
     // Only `watch` prints `files`.
-    assert_valid("diff", &[&changes[..], &[broken]].concat(), &["files"]);
+    assert_valid(
+        "diff",
+        &[&changes[..], &[broken, upgrade]].concat(),
+        &["files"],
+    );
 }
 
 #[test]

@@ -58,15 +58,20 @@ def names(tree):
     return virtual, public
 
 
-modules = defaultdict(set)
-for directory in sys.argv[1:]:
-    for path in sorted(Path(directory).rglob("*.py")):
-        stem = path.parent.name if path.name == "__init__.py" else path.stem
-        if path.parent == Path(directory) and path.name == "__init__.py":
-            continue
-        virtual, public = names(ast.parse(path.read_text()))
-        for module in virtual or {stem}:
-            modules[module] |= public
-for module, public in sorted(modules.items()):
-    if public:
+def modules_of(directories):
+    """The functions of the modules in directories, by the names of the modules."""
+    modules = defaultdict(set)
+    for directory in map(Path, directories):
+        for path in sorted(directory.rglob("*.py")):
+            stem = path.parent.name if path.name == "__init__.py" else path.stem
+            if path.parent == directory and path.name == "__init__.py":
+                continue
+            virtual, public = names(ast.parse(path.read_text()))
+            for module in virtual or {stem}:
+                modules[module] |= public
+    return {module: public for module, public in sorted(modules.items()) if public}
+
+
+if __name__ == "__main__":
+    for module, public in modules_of(sys.argv[1:]).items():
         print(f"{module}: {' '.join(sorted(public))}")

@@ -48,6 +48,8 @@ pub struct Comparison<'f, 'e> {
     after: &'f Fleet<'e>,
     scope: Option<&'f Scope>,
     changed: Option<ChangedFiles>,
+    /// True if both states are computed as by one version of Salt.
+    has_one_version: bool,
     /// The changed files of the pillar.
     changed_pillar: Option<ChangedFiles>,
     /// The index of the earlier of several states.
@@ -184,6 +186,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             has_data: has_data.collect(),
             scope: None,
             changed: None,
+            has_one_version: before.engine().salt_version() == after.engine().salt_version(),
             changed_pillar: None,
             since: 0,
             only_formulas: false,
@@ -207,6 +210,11 @@ impl<'f, 'e> Comparison<'f, 'e> {
     pub fn reached_by(mut self, changed: ChangedFiles) -> Self {
         self.changed = Some(changed);
         self
+    }
+
+    /// The changes of files, if they alone decide what is another result.
+    fn reaching(&self) -> Option<&ChangedFiles> {
+        self.changed.as_ref().filter(|_| self.has_one_version)
     }
 
     /// Leave changes of pillars out; formulas see the pillars of both states all the same.
@@ -392,7 +400,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let old = self.before.engine().with_tree_grains(old);
         let new = self.after.engine().with_tree_grains(new);
         // With other facts, states can be other ones.
-        let changed = self.changed.as_ref().filter(|_| is_same);
+        let changed = self.reaching().filter(|_| is_same);
         let known = |run: &RunKey| known.and_then(|known| known.get(run)).cloned();
         let names = match before.wanted() {
             WantedStates::Top(_) => {
@@ -528,14 +536,17 @@ impl<'f, 'e> Comparison<'f, 'e> {
     /// True if no change can reach a pillar.
     fn stays(&self, pillar: &Pillar) -> bool {
         let is_unchanged = |read: &FileRead| {
-            let changed = self.changed.as_ref();
+            let changed = self.reaching();
             changed.is_some_and(|changed| !changed.has(read))
         };
         let no_file = self.changed_pillar.as_ref();
         let no_file = no_file.is_some_and(ChangedFiles::is_empty);
         // Of stacked files it is not known which are different.
         let reads = &pillar.reads;
-        no_file && reads.stacked.is_empty() && reads.served.iter().all(is_unchanged)
+        no_file
+            && self.has_one_version
+            && reads.stacked.is_empty()
+            && reads.served.iter().all(is_unchanged)
     }
 
     /// Compare a minion's pillar.
@@ -611,7 +622,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let plans = before.plans.as_ref();
         let states = self.after.states().filter(|_| !self.is_of_keys());
         let of_states = states.is_some_and(|states| {
-            plans.is_none_or(|plans| plans.are_reached(states, self.changed.as_ref()))
+            plans.is_none_or(|plans| plans.are_reached(states, self.reaching()))
         });
         if stays && !of_states && !reached.contains(&true) {
             return Ok(Advanced::Unreached {
@@ -716,8 +727,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     fn reached(&self, before: &[Arc<Outcome>]) -> Vec<bool> {
         let formulas: Vec<&str> = self.before.formulas().collect();
         let is_reached = |(name, outcome): (&str, &Arc<Outcome>)| {
-            self.changed
-                .as_ref()
+            self.reaching()
                 .is_none_or(|changed| changed.reaches(name, &formulas, &outcome.files))
         };
         let results = formulas.iter().copied().zip(before);

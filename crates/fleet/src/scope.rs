@@ -144,7 +144,8 @@ pub struct UnknownKey {
 
 impl Scope {
     /// True if only some keys count.
-    pub(crate) fn has_get(&self) -> bool {
+    #[must_use]
+    pub fn has_get(&self) -> bool {
         !self.wanted.is_empty()
     }
 

@@ -6,3 +6,4 @@ mod fleet;
 mod fleet_state;
 mod impact;
 mod states;
+mod versions;

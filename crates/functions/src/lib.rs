@@ -61,7 +61,7 @@ pub use pillar::is_for_masters;
 pub use raised::failed;
 use raised::refused;
 pub use roots::{Below, below_roots, named_roots};
-pub use salt::{SALT_MODULES, is_in_salt};
+pub use salt::{Home, SALT_MODULES, home_of, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
     OPTS_OF_FUNCTIONS, RunnerCall, TreeAnswer, TreeContext, TreeMemo, may_be_in_tree, tree_call,

@@ -91,7 +91,7 @@ pub use mapstack_functions::{
     Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, Unanswered, stub_file,
 };
 pub use mapstack_functions::{
-    SALT_MODULES, is_in_salt, normalized_mode, regex_of_name, scheme, types_of_files,
+    Home, SALT_MODULES, home_of, is_in_salt, normalized_mode, regex_of_name, scheme, types_of_files,
 };
 pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;

@@ -3,20 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use mapstack::Home;
+
 /// The functions of Salt 3008.3, of extensions, and of 3006.9 and 3007.13 that have left since, with their arguments
 /// (`xtask/reference/state_functions.py` writes and describes it).
 const FUNCTIONS: &str = include_str!("functions.txt");
-
-/// The owner of a state module or function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Home {
-    /// Part of Salt 3008.
-    Salt,
-    /// Part of an extension, by the name of its package.
-    Extension(&'static str),
-    /// Part of Salt before 3008, and now of no extension that is known.
-    Gone,
-}
 
 /// The functions of a state module that have one home, with their arguments as written.
 type Functions = BTreeMap<&'static str, &'static str>;

@@ -19,9 +19,10 @@ mod runs;
 mod shared;
 mod top;
 
-pub use functions::{Home, StateFunction, functions_of, homes, state_modules, watches};
+pub use functions::{StateFunction, functions_of, homes, state_modules, watches};
 pub use gather::{Gathered, Gatherer, Problem, ProblemKind, included};
 pub use high::{High, Wanted};
+pub use mapstack::Home;
 pub use options::{Strategy, TopOptions};
 pub use own_modules::OwnModules;
 pub use partial::{LeftOut, Partial};

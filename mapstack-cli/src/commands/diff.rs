@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mapstack::Way;
 use mapstack_fleet::{Comparison, Differences};
 use mapstack_frontend::inputs::flags::{
-    Input, Layering, PartFlags, ResultFlags, ScopeFlags, WorkFlags,
+    Input, Layering, PartFlags, ResultFlags, SaltVersions, ScopeFlags, WorkFlags,
 };
 use mapstack_frontend::inputs::{InputError, Many, Plan, States, selects_none, top_options};
 use mapstack_report::diff::{self, Accounting};
@@ -16,6 +16,11 @@ use crate::wiring::{count_warnings, pillars};
 use mapstack_frontend::console::{Failure, Reporter, report_not_compared};
 
 #[derive(Debug, Args)]
+#[command(mut_arg("salt_version", |arg| {
+    arg.value_name("VERSION[..VERSION]")
+        .value_parser(SaltVersions::range)
+        .help("Follow Salt 3006, 3007 or 3008; with 3006..3008 compare what the files give by both [default: 3008]")
+}))]
 #[command(after_help = "\
 A state of the files is a revision of the git repository that the roots are in (read without a
 checkout), a directory with another copy of them, or `worktree`: the files as they are now.
@@ -27,6 +32,8 @@ Examples:
       what a branch does, on every built-in platform, as a comment for its pull request
   mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
       two directories, on the minions in a master's cache
+  mapstack diff --salt-version 3006..3008
+      what another version of Salt makes of the same files, and what has left its core
 
 Compared are pillars, maps of formulas, and what states do: those of top files, or else of each sls of the
 formulas, with the files that they make. Files that changed and that none of these is made of are listed:
@@ -38,9 +45,9 @@ pub struct Diff {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
-    /// The state before: a revision, a directory, or worktree
-    #[arg(long, value_name = "REV|DIR", default_value = "HEAD")]
-    pub from: String,
+    /// The state before: a revision, a directory, or worktree [default: HEAD; with two versions of Salt, the state after]
+    #[arg(long, value_name = "REV|DIR")]
+    pub from: Option<String>,
     /// The state after: a revision, a directory, or worktree
     #[arg(long, value_name = "REV|DIR", default_value = "worktree")]
     pub to: String,
@@ -77,6 +84,18 @@ pub enum DiffFormat {
     Html,
 }
 
+impl Diff {
+    /// The state before.
+    pub fn from(&self) -> &str {
+        let versions = self.input.functions.salt_version;
+        match &self.from {
+            Some(from) => from,
+            None if versions.is_some_and(|both| !both.is_one()) => &self.to,
+            None => "HEAD",
+        }
+    }
+}
+
 /// The exit status of a comparison that could not be made.
 const FAILED: u8 = 2;
 
@@ -104,7 +123,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let scope = args.scope.scope();
     let mut states = States::new(
         input,
-        (&args.from, &args.to),
+        (args.from(), &args.to),
         config.as_ref(),
         memory::limit,
     )?;
@@ -126,7 +145,11 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?;
     let ids = args.work.of(minions.ids());
-    let differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
+    let mut differences = Differences::of(&comparison, &minions, &ids, args.work.pace());
+    if !scope.has_get() {
+        let departed = states.departed_functions(&args.formulas)?;
+        differences.states.add_departed(departed);
+    }
     count_warnings(pillars.as_ref(), reporter)?;
     check_select(args, &differences, &minions, &ids)?;
     scope.check().map_err(InputError::from)?;
@@ -138,7 +161,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     )?;
     let report = diff::Report {
         accounting: &accounting,
-        from: &args.from,
+        from: args.from(),
         to: &args.to,
         formulas: &plan.names(),
         differences: &differences,
@@ -168,6 +191,7 @@ fn accounting(
                     .run_of_top()
                     .filter(|_| differences.states.are_compared()),
             )
+            .between_versions(states.versions())
             .without_pillars(states.no_pillars.clone())
             .with_outside(counted.unread_outside, states.outside.unknown.clone()),
     )

@@ -2,8 +2,8 @@
 
 use mapstack::value::{Key, Map, MapKind, Value};
 
-/// Entries of low data that Salt numbers, or that name the state.
-const NAMES: [&str; 5] = ["state", "fun", "name", "order", "name_order"];
+/// Entries of low data that Salt numbers or adds by itself, as 3006 does `prerequired`, or that name the state.
+const NAMES: [&str; 6] = ["state", "fun", "name", "order", "name_order", "prerequired"];
 
 /// The arguments of a chunk of low data, without what Salt adds and what names the state.
 pub(super) fn arguments(chunk: &Map) -> Map {

@@ -1,7 +1,7 @@
 //! Equal changes of what states do on a fleet, folded.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
@@ -12,6 +12,7 @@ use super::explained_side::{Asked, ExplainedStateSide, explained};
 use super::pair::{Places, PlanChange, StatesPair};
 use super::reactions::Reaction;
 use super::unknown::UnknownCause;
+use crate::departed::{Departed, DepartedPart, DepartedUse};
 use crate::example::Example;
 use crate::fleet::Fleet;
 use crate::own::Own;
@@ -54,6 +55,8 @@ pub struct StateGroups {
     by_cause: HashMap<String, usize>,
     /// The states that look for their source elsewhere and find the same.
     relisted: BTreeSet<String>,
+    /// The things that Salt no longer has.
+    departed: BTreeMap<DepartedPart, Departed>,
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, Known>,
     /// True if any were compared.
@@ -85,6 +88,42 @@ impl StateGroups {
     /// The unknown outcomes, in the order in which they were first seen.
     pub fn unknown(&self) -> impl Iterator<Item = &UnknownGroup> {
         self.unknown.iter().map(|(group, _)| group)
+    }
+
+    /// The things that Salt no longer has, each once.
+    pub fn departed(&self) -> impl Iterator<Item = &Departed> {
+        self.departed.values()
+    }
+
+    /// Add functions that Salt no longer has and templates use.
+    pub fn add_departed(&mut self, functions: Vec<Departed>) {
+        for function in functions {
+            let known = self.departed.entry(function.part.clone());
+            let known = known.or_insert_with(|| Departed {
+                places: BTreeSet::new(),
+                ..function.clone()
+            });
+            known.places.extend(function.places);
+        }
+    }
+
+    /// Add what the states of a minion use and Salt no longer has.
+    fn add_uses(&mut self, id: &str, uses: &[DepartedUse]) {
+        for one in uses {
+            let known = self.departed.entry(one.part.clone());
+            let known = known.or_insert_with(|| Departed {
+                part: one.part.clone(),
+                home: one.home,
+                places: BTreeSet::new(),
+                minions: Vec::new(),
+            });
+            if !known.places.contains(&one.place) {
+                known.places.insert(one.place.clone());
+            }
+            if known.minions.last().is_none_or(|last| last != id) {
+                known.minions.push(id.into());
+            }
+        }
     }
 
     /// The number of changes of which it was not asked where they come from, as there are too many.
@@ -162,7 +201,7 @@ impl StateGroups {
     /// True if nothing is different.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.groups.is_empty() && self.departed.is_empty()
     }
 
     /// Take in what changed on a minion since an earlier state of the files.
@@ -173,6 +212,7 @@ impl StateGroups {
         examples: &dyn Fn() -> Vec<Minion>,
     ) {
         self.are_compared |= !pair.fails_still();
+        self.add_uses(id, &pair.departed);
         let (groups, causes) = self.known(state, pair, examples);
         for at in groups {
             if let Some(group) = self.groups.get_mut(at)

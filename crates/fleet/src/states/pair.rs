@@ -9,6 +9,7 @@ use super::compare::{PlanChanges, StateChange, compare};
 use super::order::OrderChange;
 use super::plan::StateName;
 use super::plans::{Planned, StatePlans};
+use crate::departed::DepartedUse;
 use crate::failures::{Turn, turns};
 use crate::own::Own;
 
@@ -22,6 +23,8 @@ pub struct StatesPair {
     pub(crate) changes: Vec<(PlanChange, Places)>,
     /// The outcomes that are unknown in both plans, and the sources that do not count.
     pub(crate) rest: PlanChanges,
+    /// What the states use and Salt no longer has.
+    pub(crate) departed: Vec<DepartedUse>,
     /// The errors that keep minions from the states in one of the files' states or in both.
     pub(crate) failures: Vec<(Turn, Error)>,
 }
@@ -94,6 +97,10 @@ impl StatesPair {
             (PlanChange::Order(Box::new(change)), places)
         });
         StatesPair {
+            departed: match after.shown().states {
+                true => after.departed(before, new),
+                false => Vec::new(),
+            },
             changes: states.chain(order).collect(),
             rest,
             failures,
@@ -104,7 +111,7 @@ impl StatesPair {
 
     /// True if nothing is different.
     pub(crate) fn is_same(&self) -> bool {
-        self.changes.is_empty() && self.failures.is_empty()
+        self.changes.is_empty() && self.failures.is_empty() && self.departed.is_empty()
     }
 
     /// True if it fails, and with the errors that it had.

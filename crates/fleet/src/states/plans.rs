@@ -1,7 +1,7 @@
 //! The plans of minions in one state of the files.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
@@ -10,10 +10,11 @@ use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error};
 use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
-use mapstack_states::{Compiled, Gatherer, Places, TopOptions};
+use mapstack_states::{Compiled, Gatherer, OwnModules, Places, TopOptions};
 
 use super::known::KnownPlans;
 use super::plan::{MinionPlan, PlannedText, StateName};
+use crate::departed::{DepartedUse, modules_leave};
 use crate::reach::ChangedFiles;
 
 /// The states that are compared.
@@ -49,6 +50,8 @@ pub struct StatePlans<'e> {
     known: Mutex<HashMap<Vec<usize>, Arc<Planned>>>,
     /// The plan of an sls that is not there.
     nothing: Arc<Planned>,
+    /// The state modules of the file server, once they are asked for.
+    own: OnceLock<OwnModules>,
 }
 
 /// The states and files of minions that have the same ones, or why there are none.
@@ -94,6 +97,7 @@ impl<'e> StatePlans<'e> {
             },
             known: Mutex::default(),
             nothing: Arc::new(Planned::nothing()),
+            own: OnceLock::new(),
         }
     }
 
@@ -281,6 +285,16 @@ impl<'e> StatePlans<'e> {
             known.clear();
         }
         known.entry(key).or_insert(planned).clone()
+    }
+
+    /// The states and arguments of a plan that Salt no longer has, as it had in the version of an earlier state.
+    pub(crate) fn departed(&self, before: &StatePlans<'_>, planned: &Planned) -> Vec<DepartedUse> {
+        if !modules_leave([before, self].map(|plans| plans.engine.salt_version())) {
+            return Vec::new();
+        }
+        let own = || OwnModules::of(self.engine, &["_states/"]);
+        let place = |state: &StateName| self.place(planned, state);
+        DepartedUse::of_plan(&planned.plan, self.own.get_or_init(own), place)
     }
 
     /// The place of a state, as a file and a line, or the file alone where a template makes the ID.

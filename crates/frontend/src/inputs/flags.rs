@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::{Deployed, Fnmatch};
-use mapstack::minion::SaltVersion;
 use mapstack::minion::cache::Cache;
+use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::value::{Map, Value};
 use mapstack::{Error, ErrorKind, Granted, Way};
@@ -453,6 +453,66 @@ impl SiteFlags {
     }
 }
 
+/// The version of Salt that is followed, or one before and one after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaltVersions {
+    /// That of the state before.
+    pub before: SaltVersion,
+    /// That of the state after.
+    pub after: SaltVersion,
+}
+
+impl SaltVersions {
+    /// A version by its name, as `3006`.
+    ///
+    /// # Errors
+    /// It cannot be followed.
+    pub fn one(text: &str) -> Result<Self, UnknownVersion> {
+        match text.contains("..") {
+            true => Err(UnknownVersion),
+            false => text.parse().map(SaltVersion::into),
+        }
+    }
+
+    /// A version, or two with `..` between them, as `3006..3008`.
+    ///
+    /// # Errors
+    /// One of them cannot be followed.
+    ///
+    /// ```
+    /// use mapstack::minion::{SaltVersion, UnknownVersion};
+    /// use mapstack_frontend::inputs::flags::SaltVersions;
+    /// let both = SaltVersions::range("3006..3008").unwrap();
+    /// assert_eq!([both.before, both.after], [SaltVersion::V3006, SaltVersion::V3008]);
+    /// assert!(SaltVersions::range("3006").unwrap().is_one());
+    /// assert!(SaltVersions::one("3006..3008").is_err());
+    /// ```
+    pub fn range(text: &str) -> Result<Self, UnknownVersion> {
+        match text.split_once("..") {
+            Some((before, after)) => Ok(SaltVersions {
+                before: before.parse()?,
+                after: after.parse()?,
+            }),
+            None => SaltVersions::one(text),
+        }
+    }
+
+    /// True if both are the same.
+    #[must_use]
+    pub fn is_one(self) -> bool {
+        self.before == self.after
+    }
+}
+
+impl From<SaltVersion> for SaltVersions {
+    fn from(version: SaltVersion) -> Self {
+        SaltVersions {
+            before: version,
+            after: version,
+        }
+    }
+}
+
 /// The flags for calls of functions that are not built in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Functions")]
@@ -470,8 +530,8 @@ pub struct Functions {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub mine: Option<PathBuf>,
     /// Follow Salt 3006, 3007 or 3008, where they compile pillars and states or match targets differently [default: 3008]
-    #[arg(long, value_name = "VERSION")]
-    pub salt_version: Option<SaltVersion>,
+    #[arg(long, value_name = "VERSION", value_parser = SaltVersions::one)]
+    pub salt_version: Option<SaltVersions>,
     #[command(flatten)]
     pub limits: LimitFlags,
     /// The secret values, by other flags.
@@ -489,6 +549,13 @@ pub struct Functions {
 }
 
 impl Functions {
+    /// The versions of Salt before and after; elsewhere than in a comparison they are the same.
+    #[must_use]
+    pub fn versions(&self) -> [SaltVersion; 2] {
+        let both = self.salt_version.unwrap_or(SaltVersion::default().into());
+        [both.before, both.after]
+    }
+
     /// Take the mine from the master's cache that minions come from, if there is one and no flag names a mine.
     pub fn find_mine(&mut self, facts: &Facts) {
         let is_cache = |path: &&PathBuf| matches!(Cache::open(path), Ok(Some(_)));
@@ -638,7 +705,9 @@ pub fn complete(
     if functions.stub.is_empty() {
         functions.stub.clone_from(&project.stubs);
     }
-    functions.salt_version = functions.salt_version.or(project.salt_version);
+    functions.salt_version = functions
+        .salt_version
+        .or(project.salt_version.map(SaltVersions::from));
     if let Some(facts) = facts.filter(|facts| !facts.name_others()) {
         if facts.id.is_none() || project.minions.is_some() {
             facts.minions.clone_from(&project.minions);

@@ -48,7 +48,7 @@ pub fn engine(
         .with_policy(given.policy.clone())
         .with_stubs(stubs)
         .with_deployed(given.deployed.clone())
-        .with_salt_version(given.salt_version.unwrap_or_default())
+        .with_salt_version(given.versions()[1])
         .with_functions(Host::new(permissions));
     let engine = match &given.mine {
         None => engine,

@@ -393,7 +393,9 @@ pub(crate) fn warn_of_order(
     (files, functions): (&Files, &Functions),
     warn: &dyn Warn,
 ) -> Result<(), InputError> {
-    let version = functions.salt_version.unwrap_or_default();
+    // Of two versions the older one is less sure of the order.
+    let [before, after] = functions.versions();
+    let version = before.min(after);
     let Some(config) = compiling(config, files)? else {
         return Ok(());
     };

@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
+use mapstack::minion::SaltVersion;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, sls_name, yaml};
 use mapstack_fleet::states::{ShownParts, StatePlans, WantedStates};
-use mapstack_fleet::{ChangedFiles, Comparison, Fleet, NamedGroups, Pillars};
+use mapstack_fleet::{
+    ChangedFiles, Comparison, Departed, Fleet, NamedGroups, Pillars, modules_leave,
+};
 use mapstack_pillar::Master;
 use mapstack_salt_config::Config;
 use mapstack_states::TopOptions;
@@ -72,7 +75,9 @@ impl State {
             deployed.mount(at, files)
         });
         Ok(State {
-            engine: engine.with_deployed(deployed),
+            engine: engine
+                .with_deployed(deployed)
+                .with_salt_version(functions.versions()[index.min(1)]),
             pillar: pillars.and_then(|sides| sides.files.get(index)).cloned(),
             mounts,
         })
@@ -403,6 +408,32 @@ impl States {
         let of_pillar = self.pillars.iter();
         let of_pillar = of_pillar.flat_map(|compiled| compiled.changed.project_paths());
         self.changed.project_paths().chain(of_pillar).collect()
+    }
+
+    /// The versions of Salt before and after.
+    #[must_use]
+    pub fn versions(&self) -> [SaltVersion; 2] {
+        self.states
+            .each_ref()
+            .map(|state| state.engine.salt_version())
+    }
+
+    /// The execution functions that templates use and that Salt no longer has in the version of the state after; of the
+    /// folders of some formulas, if any are named.
+    ///
+    /// # Errors
+    /// The files cannot be listed or read.
+    pub fn departed_functions(&self, formulas: &[String]) -> Result<Vec<Departed>, Error> {
+        let [_, after] = self.states.each_ref();
+        if !modules_leave(self.versions()) {
+            return Ok(Vec::new());
+        }
+        let engine = &after.engine;
+        let mut found = Departed::functions(engine.files(), engine, formulas)?;
+        if let Some(pillar) = after.pillar.as_deref().filter(|_| formulas.is_empty()) {
+            found.extend(Departed::functions(pillar, engine, &[])?);
+        }
+        Ok(found)
     }
 
     /// True if no file at all is different, as far as that is known: of stacked files it is not.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use mapstack::Way;
 use mapstack::loader::Unserved;
+use mapstack::minion::SaltVersion;
+use mapstack_fleet::modules_leave;
 
 use crate::words::{count, some};
 
@@ -37,6 +39,8 @@ pub struct Accounting {
     pub unserved: Vec<Unserved>,
     /// The names that neither state serves, and that are the same.
     pub unserved_alike: Vec<Unserved>,
+    /// The versions of Salt before and after, where they differ.
+    pub versions: Option<[SaltVersion; 2]>,
     /// The parts of states that were compared.
     states: Option<&'static str>,
     /// True if only the formulas at hand were to be compared.
@@ -178,6 +182,13 @@ impl Accounting {
         self
     }
 
+    /// With the versions of Salt before and after, where they differ.
+    #[must_use]
+    pub fn between_versions(mut self, versions: [SaltVersion; 2]) -> Self {
+        self.versions = (versions[0] != versions[1]).then_some(versions);
+        self
+    }
+
     /// With why pillars were not compared.
     #[must_use]
     pub fn without_pillars(mut self, why: Option<String>) -> Self {
@@ -242,12 +253,8 @@ impl Accounting {
     /// Sentences about what was compared, and what was not.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.compared()];
-        if self.changed == 0 && self.unrelated.is_empty() && self.unserved.is_empty() {
-            lines.push(match self.outside.is_empty() {
-                true => "no file is different".into(),
-                false => "no file of the roots is different".into(),
-            });
-        }
+        lines.extend(self.followed());
+        lines.extend(self.no_change());
         if !self.not_compared.is_empty() {
             lines.push(format!("changed, and not compared: {}", self.kinds()));
         }
@@ -301,6 +308,29 @@ impl Accounting {
             ));
         }
         lines
+    }
+
+    /// A sentence for files that are the same.
+    fn no_change(&self) -> Option<String> {
+        let is_same = self.changed == 0 && self.unrelated.is_empty() && self.unserved.is_empty();
+        is_same.then(|| match self.outside.is_empty() {
+            true => "no file is different".into(),
+            false => "no file of the roots is different".into(),
+        })
+    }
+
+    /// The behaviour that is followed of two versions of Salt.
+    fn followed(&self) -> Option<String> {
+        let [before, after] = self.versions?;
+        let left = match modules_leave([before, after]) {
+            true => " and what left the core",
+            false => "",
+        };
+        Some(format!(
+            "followed of Salt {before} and {after}: how pillars, targets, templates and states are read{left}; functions \
+             answer and states work as in {}",
+            SaltVersion::default()
+        ))
     }
 
     fn compared(&self) -> String {

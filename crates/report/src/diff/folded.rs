@@ -193,6 +193,9 @@ impl Minions<'_> {
             true => format!("; {} shows them", Means::Each),
             false => String::new(),
         };
+        if self.ids.is_empty() {
+            return "in templates; the minions that call it are not known".into();
+        }
         match report.common(&self.ids).or_else(|| report.named(&self.ids)) {
             Some(common) => format!("on {common}{own}{each}"),
             None => {

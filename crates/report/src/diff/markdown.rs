@@ -17,11 +17,12 @@ const MAX_LENGTH: usize = 60_000;
 /// The differences as a comment on a pull request.
 pub fn comment(report: &Report<'_>) -> String {
     let shown = Shown::of(report);
+    let [from, to] = report.sides();
     let mut text = format!(
         "### What this does to the fleet\n\n**{}** ({} → {})\n",
         escaped(&report.summary(&shown)),
-        code(report.from),
-        code(report.to)
+        code(&from),
+        code(&to)
     );
     for line in report.closing() {
         // Writing to text does not fail.
@@ -122,11 +123,11 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
 }
 
 fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> String {
-    let title = format!(
-        "{} · {}",
-        html_code(&entry.title),
-        count(entry.minions.ids.len(), "minion")
-    );
+    let title = html_code(&entry.title);
+    let title = match entry.minions.ids.len() {
+        0 => title,
+        minions => format!("{title} · {}", count(minions, "minion")),
+    };
     let title = match entry.reactions.is_empty() {
         true => title,
         false => format!("{title} · {}", escaped(&entry.reactions)),

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod causes;
+mod departed;
 mod folded;
 mod markdown;
 #[cfg(feature = "html")]
@@ -74,6 +75,17 @@ fn named_keys(value: &Value, sign: Sign) -> Line {
 }
 
 impl Report<'_> {
+    /// The names of the states before and after, with the versions of Salt where these differ.
+    fn sides(&self) -> [String; 2] {
+        let names = [self.from, self.to];
+        match self.accounting.versions {
+            Some(versions) => {
+                [0, 1].map(|side| format!("{}, Salt {}", names[side], versions[side]))
+            }
+            None => names.map(str::to_owned),
+        }
+    }
+
     /// The old and the new value of a group, without secrets.
     fn values(&self, group: &Group) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
         let secrets = self.masking.of_example(&group.example);
@@ -254,8 +266,9 @@ impl Report<'_> {
             "fails in both states",
             "fail in both states",
         );
-        if let Some(unknown) = states::unknown_in_short(self) {
-            summary.push_str(&format!("; {unknown}"));
+        let departed = departed::in_short(&self.differences.states);
+        for more in departed.into_iter().chain(states::unknown_in_short(self)) {
+            summary.push_str(&format!("; {more}"));
         }
         summary
     }

@@ -45,9 +45,10 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
         show(&mut changes, &mut || of_states(report, entry));
     }
     let left_out = room.left_out("change").into_iter().chain(quotes.left_out());
+    let [from, to] = report.sides();
     let page = Changes {
-        from: report.from.into(),
-        to: report.to.into(),
+        from,
+        to,
         summary: report.summary(&shown),
         notes: left_out.chain(report.closing()).collect(),
         failures: bad,

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use mapstack::minion::SaltVersion;
 use mapstack::{Error, Way, told};
 use mapstack_fleet::{self as fleet, Group, Subject, Turn};
 use serde::Serialize;
 
 use super::Report;
+use super::departed::{self, DepartedRow};
 use super::renames::renames;
 use super::state_rows::{self, OrderRow, StateRow, UnknownInBoth};
 use crate::document::{Data, Document, Of, Steps, names};
@@ -28,6 +30,8 @@ pub struct Differences<'r> {
     from: &'r str,
     /// The state after.
     to: &'r str,
+    /// The versions of Salt before and after, where they differ.
+    salt_versions: Option<[&'static str; 2]>,
     /// The formulas that were compared.
     formulas: BTreeSet<&'r str>,
     /// The way in which each formula makes its configuration.
@@ -74,6 +78,8 @@ pub struct Differences<'r> {
     states: Vec<StateRow<'r>>,
     /// States that run before or after others than they did.
     order: Vec<OrderRow<'r>>,
+    /// The functions and arguments that Salt no longer has in the version of the later state.
+    departed: Vec<DepartedRow<'r>>,
     /// The outcomes that are unknown in both states of the files.
     unknown: Vec<UnknownInBoth>,
     failing: Vec<Failing<'r>>,
@@ -177,6 +183,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             files: None,
             from: report.from,
             to: report.to,
+            salt_versions: accounting.versions.map(|both| both.map(SaltVersion::name)),
             formulas: report.names(),
             configurations: accounting
                 .configurations
@@ -213,6 +220,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             states_compared: differences.states.are_compared(),
             states: state_rows::states(report),
             order: state_rows::order(report),
+            departed: departed::rows(&differences.states),
             unknown: state_rows::unknown(report),
             failing: failing
                 .map(|(turn, one)| Failing::of(report, turn, one))

@@ -1,17 +1,19 @@
 //! Changes of what states do, as entries that each format prints.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack_fleet::Change;
 use mapstack_fleet::states::{
-    FileCauses, FileChange, OrderChange, PlanChange, PlannedFile, PlannedText, StateCauses,
-    StateChange, StateName, StatesGroup,
+    FileCauses, FileChange, PlanChange, PlannedFile, PlannedText, StateCauses, StateChange,
+    StateName, StatesGroup,
 };
+use mapstack_fleet::{Change, Departed};
 
 use super::causes::{after_argument, after_lines, is_at, said};
+use super::departed;
 use super::folded::{Minions, fold};
 use super::{NAMED, Report};
 use crate::words::{count, joined, shown_path, some};
@@ -20,7 +22,7 @@ use crate::yaml_form::{Line, Sign, line, lines, note, text_lines};
 /// A change of what states do, as it is shown.
 pub(super) struct StatesEntry<'d> {
     /// The change, as the first minion has it.
-    pub group: &'d StatesGroup,
+    pub group: Option<&'d StatesGroup>,
     /// The subject of the change, such as `file /etc/motd`.
     pub title: String,
     /// The place of the state, and the source of its file.
@@ -56,7 +58,26 @@ pub(super) fn entries<'d>(report: &Report<'d>) -> Vec<StatesEntry<'d>> {
         Some(of_state(report, (group, change), minions))
     });
     let states = with_moves(report, states.collect());
-    states.into_iter().chain(of_order(report, order)).collect()
+    let states = states.into_iter().chain(of_order(report, order));
+    let departed = report.differences.states.departed();
+    states.chain(departed.map(of_departed)).collect()
+}
+
+/// The entry of something that Salt no longer has.
+fn of_departed(departed: &Departed) -> StatesEntry<'_> {
+    let (title, lines) = departed::said(departed);
+    StatesEntry {
+        group: None,
+        title,
+        place: String::new(),
+        from: String::new(),
+        reactions: String::new(),
+        lines,
+        minions: Minions {
+            ids: Cow::Borrowed(&departed.minions),
+            is_own: false,
+        },
+    }
 }
 
 /// The entries, where states of the same minions that moved from one sls to another and are the same otherwise are one.
@@ -64,7 +85,8 @@ fn with_moves<'d>(report: &Report<'d>, entries: Vec<StatesEntry<'d>>) -> Vec<Sta
     let mut known: BTreeMap<(String, Vec<String>), usize> = BTreeMap::new();
     let mut all: Vec<(StatesEntry<'d>, Vec<String>)> = Vec::new();
     for entry in entries {
-        let PlanChange::State(change) = &entry.group.change else {
+        let Some((group, change)) = entry.group.and_then(|group| Some((group, group.state()?)))
+        else {
             continue;
         };
         let key = is_move(change).then(|| {
@@ -74,7 +96,7 @@ fn with_moves<'d>(report: &Report<'d>, entries: Vec<StatesEntry<'d>>) -> Vec<Sta
         });
         let next = all.len();
         let at = key.map(|key| *known.entry(key).or_insert(next));
-        let secrets = secrets(report, entry.group);
+        let secrets = secrets(report, group);
         let state = change.new.as_ref().map(|name| called(name, &secrets));
         match at.and_then(|at| all.get_mut(at)) {
             Some((_, states)) => states.extend(state),
@@ -165,7 +187,7 @@ fn of_state<'d>(
         },
         place,
         reactions: some(&reactions, MAX_REACTIONS),
-        group,
+        group: Some(group),
         title,
         lines: all,
         minions,
@@ -374,7 +396,7 @@ fn of_order<'d>(
     order: Vec<(&'d StatesGroup, Minions<'d>)>,
 ) -> Vec<StatesEntry<'d>> {
     let mut known: BTreeMap<(bool, String, Vec<String>), usize> = BTreeMap::new();
-    let mut all: Vec<(&OrderChange, StatesEntry<'d>, Vec<String>)> = Vec::new();
+    let mut all: Vec<(bool, StatesEntry<'d>, (String, Vec<String>))> = Vec::new();
     for (group, minions) in order {
         let PlanChange::Order(change) = &group.change else {
             continue;
@@ -382,13 +404,13 @@ fn of_order<'d>(
         let secrets = secrets(report, group);
         let moved = called(&change.state, &secrets);
         let other = called(&change.other, &secrets);
-        let key = (change.is_before, other, minions.ids.to_vec());
+        let key = (change.is_before, other.clone(), minions.ids.to_vec());
         let at = *known.entry(key).or_insert(all.len());
         match all.get_mut(at) {
-            Some((_, _, states)) => states.push(moved),
+            Some((_, _, (_, states))) => states.push(moved),
             None => {
                 let entry = StatesEntry {
-                    group,
+                    group: Some(group),
                     title: String::new(),
                     place: group.places[1].clone().unwrap_or_default(),
                     from: String::new(),
@@ -396,19 +418,14 @@ fn of_order<'d>(
                     lines: Vec::new(),
                     minions,
                 };
-                all.push((change, entry, vec![moved]));
+                all.push((change.is_before, entry, (other, vec![moved])));
             }
         }
     }
-    let titled = all.into_iter().map(|(change, entry, states)| {
-        let secrets = secrets(report, entry.group);
+    let titled = all.into_iter().map(|(is_before, entry, (other, states))| {
         let runs = if states.len() == 1 { "runs" } else { "run" };
-        let word = if change.is_before { "before" } else { "after" };
-        let title = format!(
-            "order: {} now {runs} {word} {}",
-            some(&states, NAMED),
-            called(&change.other, &secrets)
-        );
+        let word = if is_before { "before" } else { "after" };
+        let title = format!("order: {} now {runs} {word} {other}", some(&states, NAMED),);
         StatesEntry { title, ..entry }
     });
     titled.collect()
