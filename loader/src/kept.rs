@@ -206,7 +206,8 @@ impl KeptFiles {
     pub(crate) fn matching(
         &self,
         directories: &[String],
-        (base, pattern): (&str, &str),
+        base: &str,
+        pattern: &str,
         find: impl FnOnce() -> Result<Vec<String>, LoadError>,
     ) -> Result<Vec<String>, LoadError> {
         if self.is_checked {

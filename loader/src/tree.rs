@@ -373,7 +373,7 @@ impl Tree {
             Ok(found)
         };
         match self.kept.as_ref().filter(|_| self.mounts.is_empty()) {
-            Some(kept) => kept.matching(&self.named, (base, pattern), find),
+            Some(kept) => kept.matching(&self.named, base, pattern, find),
             None => find(),
         }
     }

@@ -2,7 +2,7 @@
 
 use mapstack::loader::FileServer;
 use mapstack::{Engine, Run};
-use mapstack_frontend::inputs::flags::{Files, Functions, Input};
+use mapstack_frontend::inputs::flags::{EngineFlags, Functions, Input};
 use mapstack_frontend::inputs::{ConfiguredPillars, Session};
 use mapstack_salt_config::Config;
 
@@ -16,7 +16,7 @@ pub fn session(input: &Input, reporter: &Reporter) -> Result<Session, Failure> {
 
 /// The pillars that a configuration compiles.
 pub fn pillars(
-    flags: (&Files, &Functions),
+    flags: EngineFlags<'_>,
     config: Option<&Config>,
     reporter: &Reporter,
 ) -> Result<Option<ConfiguredPillars>, Failure> {

@@ -153,7 +153,8 @@ impl<'e> Proof<'e> {
     /// The formula's files cannot be listed.
     pub fn new(
         engines: [&'e Engine; 2],
-        (formula, saltenv): (&str, &str),
+        formula: &str,
+        saltenv: &str,
         proposal: &Proposal,
     ) -> Result<Self> {
         let map = |engine: &Engine| -> Result<Configuration> {
@@ -222,9 +223,9 @@ impl<'e> Proof<'e> {
             let seen = seen?;
             proven.counts.maps += 1;
             if let Some(of_map) = Special::of(&seen) {
-                special.insert(case(*of), of_map);
+                special.insert(case(of.0, of.1), of_map);
             }
-            proven.add(seen, *of, None);
+            proven.add(seen, of.0, of.1, None);
         }
         if proven.differences.is_empty() {
             self.states((minions, pillars, &special), pace, &mut proven)?;
@@ -330,22 +331,26 @@ impl<'e> Proof<'e> {
         let shown = self.shown();
         let seen = side_by_side(&work, pace, |of| {
             let (minion, pillar) = *of;
-            let special = special.get(&case(*of)).copied().unwrap_or_default();
+            let special = special
+                .get(&case(minion, pillar))
+                .copied()
+                .unwrap_or_default();
             // A state that shows the whole map shows what was compared before.
             let is_seen = |sls: &&String| **sls == shown && special.is_added;
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
-            let of = (&minion, special.was_nothing);
-            let compared = names
-                .iter()
-                .filter(|sls| !is_seen(sls))
-                .map(|sls| (sls, self.compare_states(&sides, of, sls)));
+            let compared = names.iter().filter(|sls| !is_seen(sls)).map(|sls| {
+                (
+                    sls,
+                    self.compare_states(&sides, &minion, special.was_nothing, sls),
+                )
+            });
             compared.collect::<Vec<_>>()
         });
         for (of, seen) in work.iter().zip(seen) {
             for (sls, (seen, files)) in seen? {
                 proven.counts.states += 1;
-                proven.add(seen, *of, Some(sls));
-                proven.add_files(files, *of, sls);
+                proven.add(seen, of.0, of.1, Some(sls));
+                proven.add_files(files, of.0, of.1, sls);
             }
         }
         Ok(())
@@ -362,10 +367,11 @@ impl<'e> Proof<'e> {
     fn compare_states(
         &self,
         sides: &[Side<'_>; 2],
-        (minion, is_empty): (&Minion, bool),
+        minion: &Minion,
+        is_empty: bool,
         sls: &str,
     ) -> (Seen, Files) {
-        let given = |side: &Side<'_>| side.given(minion, (&self.saltenv, sls), is_empty);
+        let given = |side: &Side<'_>| side.given(minion, &self.saltenv, sls, is_empty);
         let [before, after] = sides.each_ref().map(given);
         let failed = |low: &Low| match low {
             Low::States(_) => "works".to_owned(),
@@ -442,7 +448,7 @@ const MAX_STATES: usize = 3_000;
 const MAX_DIFFERENCES: usize = 200;
 
 impl Proven {
-    fn add(&mut self, seen: Seen, (minion, pillar): (&Minion, &GivenPillar), sls: Option<&str>) {
+    fn add(&mut self, seen: Seen, minion: &Minion, pillar: &GivenPillar, sls: Option<&str>) {
         let counts = &mut self.counts;
         match (seen, sls) {
             (Seen::Same, _) => {}
@@ -468,7 +474,7 @@ impl Proven {
         }
     }
 
-    fn add_files(&mut self, files: Files, (minion, pillar): (&Minion, &GivenPillar), sls: &str) {
+    fn add_files(&mut self, files: Files, minion: &Minion, pillar: &GivenPillar, sls: &str) {
         let counts = &mut self.counts;
         counts.files += files.same + files.differ.len();
         counts.files_unknown += files.unknown;
@@ -502,7 +508,7 @@ impl Proven {
 /// The identity of a minion with a pillar.
 type Case<'c> = (String, &'c str);
 
-fn case<'c>((minion, pillar): (&Minion, &'c GivenPillar)) -> Case<'c> {
+fn case<'c>(minion: &Minion, pillar: &'c GivenPillar) -> Case<'c> {
     (minion.id().to_string(), &pillar.name)
 }
 

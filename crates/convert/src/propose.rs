@@ -92,7 +92,8 @@ impl Proposal {
     /// # Errors
     /// The errors of [`of`](Self::of), and those of the proof.
     pub fn proven<E: From<Error>>(
-        (formula, extent): (&Formula, Extent),
+        formula: &Formula,
+        extent: Extent,
         mut prove: impl FnMut(&Self) -> std::result::Result<Proven, E>,
     ) -> std::result::Result<(Self, Proven), E> {
         let first = Form::best(extent);

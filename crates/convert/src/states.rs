@@ -37,7 +37,7 @@ impl<'e> Side<'e> {
     /// The states of an sls, with those that it includes.
     ///
     /// `is_empty` is for a map that was nothing and is an empty mapping: both are the same then.
-    pub fn given(&self, minion: &Minion, (saltenv, sls): (&str, &str), is_empty: bool) -> Given {
+    pub fn given(&self, minion: &Minion, saltenv: &str, sls: &str, is_empty: bool) -> Given {
         let compiled = self
             .gatherer
             .compiled_sls(minion, saltenv, &[sls.to_owned()]);

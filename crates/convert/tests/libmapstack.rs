@@ -80,7 +80,7 @@ fn prove(engines: [&Engine; 2], proposal: &Proposal) -> Proven {
         .iter()
         .map(|name| platforms::find(name).unwrap().minion().complete())
         .collect();
-    let proof = Proof::new(engines, ("ssh", "base"), proposal).unwrap();
+    let proof = Proof::new(engines, "ssh", "base", proposal).unwrap();
     let pillars = Pillars::of(
         Vec::new(),
         &proposal.keys,

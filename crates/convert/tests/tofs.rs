@@ -58,9 +58,9 @@ fn converted(library: &str) -> (Proposal, Proven) {
         .iter()
         .map(|name| platforms::find(name).unwrap().minion().complete())
         .collect();
-    let proven = Proposal::proven::<Error>((&formula, Extent::Whole), |proposal| {
+    let proven = Proposal::proven::<Error>(&formula, Extent::Whole, |proposal| {
         let after = Engine::new(Overlay::new(files(library), &formula, proposal));
-        let proof = Proof::new([&before, &after], ("ntp", "base"), proposal)?;
+        let proof = Proof::new([&before, &after], "ntp", "base", proposal)?;
         let maps = proof.maps(&minions);
         let pillars = Pillars::of(Vec::new(), &proposal.keys, &maps, proposal.kind)
             .choosing_files("ntp", proposal.tofs.as_deref());

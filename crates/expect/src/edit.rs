@@ -11,7 +11,8 @@ use mapstack::yaml::{DumpOptions, Mark, Marks, dump, load};
 /// The text with other data in place of `old`, whose places are in `marks`; `None` if it cannot be edited.
 pub(crate) fn edited(
     text: &str,
-    (old, marks): (&Value, &Marks),
+    old: &Value,
+    marks: &Marks,
     new: &Value,
     options: &DumpOptions,
 ) -> Option<String> {
@@ -142,7 +143,7 @@ impl<'t> Editor<'t> {
                     if self.inside(value, wanted, inner, spot.limit).is_none() {
                         let end = self.lead_end(*spot, key, inner)?;
                         let key = Some(key);
-                        self.replace(*spot, &Lead { end, key }, (value, inner), wanted)?;
+                        self.replace(*spot, &Lead { end, key }, value, inner, wanted)?;
                     }
                 }
                 None => {
@@ -218,7 +219,7 @@ impl<'t> Editor<'t> {
                 && self.inside(value, wanted, inner, spot.limit).is_none()
             {
                 let end = self.starts[spot.line] + spot.column + 1;
-                self.replace(spot, &Lead { end, key: None }, (value, inner), wanted)?;
+                self.replace(spot, &Lead { end, key: None }, value, inner, wanted)?;
             }
         }
         for index in head + paired..head + gone {
@@ -292,7 +293,8 @@ impl<'t> Editor<'t> {
         &mut self,
         spot: Spot,
         lead: &Lead<'_>,
-        (old, marks): (&Value, &Marks),
+        old: &Value,
+        marks: &Marks,
         new: &Value,
     ) -> Option<()> {
         let (line, start) = self.position(marks.mark())?;
@@ -305,7 +307,7 @@ impl<'t> Editor<'t> {
             true => short_end(own_line, old).map(|end| start + end),
             false => None,
         };
-        let (comment, until) = self.old_rest(spot, lead, (old, marks), line, end);
+        let (comment, until) = self.old_rest(spot, lead, old, marks, line, end);
         let comment = comment.trim_end();
         if !(comment.is_empty() || comment.trim_start().starts_with('#')) {
             return None;
@@ -331,7 +333,8 @@ impl<'t> Editor<'t> {
         &self,
         spot: Spot,
         lead: &Lead<'_>,
-        (old, marks): (&Value, &Marks),
+        old: &Value,
+        marks: &Marks,
         line: usize,
         end: Option<usize>,
     ) -> (&'t str, usize) {

@@ -122,11 +122,7 @@ impl Places<'_> {
 
     /// The file for a minion that has none yet.
     #[must_use]
-    pub fn new_file(
-        &self,
-        formula: &str,
-        (minion, is_of_states): (&str, bool),
-    ) -> Option<Expectation> {
+    pub fn new_file(&self, formula: &str, minion: &str, is_of_states: bool) -> Option<Expectation> {
         let (name, form) = match is_of_states {
             true => (format!("{minion}{STATES}.yaml"), Form::States),
             false => (format!("{minion}.yaml"), Form::Plain),

@@ -145,8 +145,13 @@ impl Recorded {
     /// data is written, and the text before it stays, and so does the way lines end.
     #[must_use]
     pub fn with_data(&self, data: &Value) -> String {
-        let now = (&self.data, &self.marks);
-        let edited = edit::edited(&self.text, now, data, &options(self.form));
+        let edited = edit::edited(
+            &self.text,
+            &self.data,
+            &self.marks,
+            data,
+            &options(self.form),
+        );
         edited
             .filter(|text| self.reads_back(text, data))
             .unwrap_or_else(|| self.rewritten(data))

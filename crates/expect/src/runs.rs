@@ -262,8 +262,8 @@ impl<'r> Runs<'r> {
             writing::new(expectation, &header, &actual, self.plan.write)?;
             return Ok(Some(written(false)));
         };
-        let both = (&recorded, &actual);
-        let differences = subject.compare(both, &self.plan.scope, &case.secret_texts, &minion);
+        let texts = &case.secret_texts;
+        let differences = subject.compare(&recorded, &actual, &self.plan.scope, texts, &minion);
         if differences.is_empty() {
             return Ok(Some(CaseOutcome::Same));
         }

@@ -20,7 +20,8 @@ fn is_internal(key: &Key) -> bool {
 /// The states and files of some sls; without any those of the formula itself.
 pub(crate) fn actual(
     engine: &Engine,
-    (saltenv, formula): (&str, &str),
+    saltenv: &str,
+    formula: &str,
     sls: &[String],
     minion: &Minion,
 ) -> Actual {

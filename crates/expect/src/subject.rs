@@ -125,8 +125,7 @@ impl<'e> Subject<'e> {
         if sls.is_empty() {
             states::check(self.engine, &self.saltenv, formula)?;
         }
-        let of = (&*self.saltenv, formula);
-        let made = states::actual(self.engine, of, sls, minion);
+        let made = states::actual(self.engine, &self.saltenv, formula, sls, minion);
         Ok(Actual {
             result: made.result.map(|value| read_back(&value)),
             ..made
@@ -138,7 +137,8 @@ impl<'e> Subject<'e> {
     #[must_use]
     pub fn compare(
         &self,
-        (recorded, actual): (&Recorded, &Value),
+        recorded: &Recorded,
+        actual: &Value,
         scope: &Scope,
         secret_texts: &[Str],
         minion: &Minion,

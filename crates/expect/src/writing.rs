@@ -31,7 +31,8 @@ type Write<'w> = dyn Fn(&Path, &str) -> io::Result<()> + Sync + 'w;
 pub fn missing(
     places: &Places<'_>,
     there: &[(Expectation, bool)],
-    (ids, is_of_states): (&[String], bool),
+    ids: &[String],
+    is_of_states: bool,
 ) -> Result<Vec<Expectation>, NoFile> {
     if let Some(bad) = ids.iter().find(|id| is_not_a_name(id)) {
         return Err(NoFile::Name(bad.clone()));
@@ -51,7 +52,7 @@ pub fn missing(
         };
         for id in ids.iter().filter(|id| !has(id)) {
             let file = places
-                .new_file(formula, (id, is_of_states))
+                .new_file(formula, id, is_of_states)
                 .ok_or_else(|| NoFile::Folder(formula.clone()))?;
             new.push(file);
         }

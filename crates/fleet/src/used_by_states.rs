@@ -54,12 +54,12 @@ pub(crate) fn used(
         return Vec::new();
     };
     let managed = ManagedFiles::new(engine, high.minion_of_files(minion), &compiled.low);
-    let mut explainer = StatesExplainer::new((engine, minion), (&high, settled));
+    let mut explainer = StatesExplainer::new(engine, minion, &high, settled);
     let explained = explainer.states(&[]);
     let mut found = Vec::new();
     for file in managed.all() {
         let is_followed = matches!(file.way(), Way::Template(_) | Way::Arguments);
-        let lines = is_followed.then(|| explainer.file((&managed, &file)).ok());
+        let lines = is_followed.then(|| explainer.file(&managed, &file).ok());
         if lines
             .flatten()
             .is_some_and(|lines| has_line(&lines, places))

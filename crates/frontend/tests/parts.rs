@@ -114,7 +114,7 @@ impl Job {
         let output: Box<dyn Output> = match part {
             Some((shard, directory)) => {
                 let run = self.run(&all, &form);
-                Box::new(PartWriter::new(directory, shard, (run, &all), end).unwrap())
+                Box::new(PartWriter::new(directory, shard, run, &all, end).unwrap())
             }
             None => Box::new(Sink::stream(&form, &mut out).unwrap()),
         };
@@ -360,7 +360,7 @@ fn a_part_that_is_not_whole_leaves_the_file_that_was_there() {
     let all: Vec<String> = job.facts.0.keys().cloned().collect();
     let run = job.run(&all, &job.form());
     let shard = Shard::new(1, 1).unwrap();
-    let writer = PartWriter::new(directory.path(), shard, (run, &all), |_| End::default());
+    let writer = PartWriter::new(directory.path(), shard, run, &all, |_| End::default());
     let mut writer: Box<dyn Output> = Box::new(writer.unwrap());
     writer.leave_out("web0").unwrap();
     writer.finish(false).unwrap();
@@ -376,12 +376,12 @@ fn a_part_that_cannot_be_written_counts_no_minion() {
     std::os::unix::fs::symlink("/dev/full", directory.path().join("1-of-1.part")).unwrap();
     let job = Job::of(&KINDS);
     let (all, form) = (job.facts.0.keys().cloned().collect::<Vec<_>>(), job.form());
-    let whole = (Shard::new(1, 1).unwrap(), (job.run(&all, &form), &all[..]));
-    let writer = PartWriter::new(directory.path(), whole.0, whole.1, |_| End::default());
+    let (shard, run) = (Shard::new(1, 1).unwrap(), job.run(&all, &form));
+    let writer = PartWriter::new(directory.path(), shard, run, &all, |_| End::default());
     let minions = all.iter().map(|id| Ok::<_, ()>((id, None)));
     let output: Box<dyn Output> = Box::new(writer.unwrap());
     let summary = Summary::new(all.len(), form.formulas());
-    let written = write_minions(minions, (summary, output), || true).unwrap();
+    let written = write_minions(minions, summary, output, || true).unwrap();
     let ended = written.output.unwrap();
     assert_eq!(ended.kept, Some(0));
     assert!(

@@ -62,7 +62,7 @@ pub(super) const TABLE: Table = &[
         // The reference takes a file that cannot be opened for one that is not there.
         match machine_path(&path)? {
             Some(local) => Ok(
-                match on_machine(run, vm, "cp.get_file_str", (&path, local))? {
+                match on_machine(run, vm, "cp.get_file_str", &path, local)? {
                     PathOnMachine::File(bytes) => Obj::from(as_text(&bytes, local)?),
                     PathOnMachine::Missing(_) => Obj::Bool(false),
                     PathOnMachine::Answered(answer) => answer,
@@ -81,7 +81,7 @@ pub(super) const TABLE: Table = &[
             Obj::Str(dest) => Err(refused(format!("cp.get_url() writes no file here, not even {dest}"))
                 .with_help("leave `dest` out for the path of the served file, or set it to none for its content")),
             _ => match machine_path(&path)? {
-                Some(local) => match on_machine(run, vm, "cp.get_url", (&path, local))? {
+                Some(local) => match on_machine(run, vm, "cp.get_url", &path, local)? {
                     PathOnMachine::File(bytes) => Ok(Obj::from(as_text(&bytes, local)?)),
                     PathOnMachine::Missing(found) => Err(opened(found, local)
                         .err()
@@ -103,7 +103,7 @@ pub(super) const TABLE: Table = &[
         let bytes = if path.starts_with("salt://") {
             fetch(run, &env, &path)?.map(|(_, bytes)| bytes)
         } else {
-            match on_machine(run, vm, "cp.hash_file", (&path, &path))? {
+            match on_machine(run, vm, "cp.hash_file", &path, &path)? {
                 PathOnMachine::File(bytes) => Some(bytes),
                 PathOnMachine::Missing(_) => None,
                 PathOnMachine::Answered(answer) => return Ok(answer),
@@ -250,7 +250,8 @@ fn on_machine(
     run: &dyn Context,
     vm: &Vm<'_>,
     function: &str,
-    (url, path): (&str, &str),
+    url: &str,
+    path: &str,
 ) -> Result<PathOnMachine> {
     match run.on_machine(path).map_err(|e| failed(&e))? {
         Some(OnMachine::File { bytes, .. }) => Ok(PathOnMachine::File(bytes)),

@@ -254,7 +254,8 @@ pub type RendererQuestion<'q> = dyn Fn(&Vm<'_>) -> Option<bool> + 'q;
 pub fn tree_has_renderer(
     run: &dyn TreeContext,
     on_vm: &dyn Fn(&RendererQuestion<'_>) -> Option<bool>,
-    (name, is_in_salt): (&str, bool),
+    name: &str,
+    is_in_salt: bool,
 ) -> Option<bool> {
     let memo = run.tree_memo();
     if !memo

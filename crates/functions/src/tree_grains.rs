@@ -33,7 +33,8 @@ pub struct TreeGrains {
 pub fn tree_grains(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
-    (minion, platform): (&Minion, &Platform),
+    minion: &Minion,
+    platform: &Platform,
     stubs: &dyn Functions,
 ) -> TreeGrains {
     let own = platform.minion().grains;

@@ -92,7 +92,8 @@ pub fn tree_matcher(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
     name: &str,
-    (arguments, keywords): (Vec<Value>, Vec<(Str, Value)>),
+    arguments: Vec<Value>,
+    keywords: Vec<(Str, Value)>,
 ) -> mapstack_render::Result<Option<bool>> {
     let job = FunctionJob {
         loader: Loader::Matchers,

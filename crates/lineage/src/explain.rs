@@ -7,10 +7,10 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_minion::FactPlaces;
 use mapstack_value::Value;
 
-use crate::Lineage;
 use crate::flow::ValueTracer;
 use crate::tracker::{Follower, Tracker};
 use crate::why_not::{Sought, WhyNot, why_not, why_not_in_map};
+use crate::{Lineage, Secrets};
 
 /// Questions about where the data of a [`Run`] comes from.
 pub trait Explain {
@@ -101,7 +101,10 @@ fn followed(run: &Run<'_>, merge: impl FnOnce() -> Result<Value>) -> Result<(Val
     let follower = Rc::new(Follower::new());
     let data = run.with_hooks(follower.clone(), merge)?;
     let facts = FactPlaces::new(&run.minion());
-    let secrets = (run.secret_texts(), run.engine().policy().clone());
+    let secrets = Secrets {
+        texts: run.secret_texts(),
+        policy: run.engine().policy().clone(),
+    };
     let lineage = Lineage::new(follower.take(), data.clone(), facts, secrets);
     Ok((data, lineage))
 }
@@ -138,7 +141,10 @@ impl Explain for Run<'_> {
         let facts = FactPlaces::new(&minion);
         let tracer = Rc::new(ValueTracer::new(minion, self.engine().limits()));
         let data = self.with_hooks(tracer.clone(), || configuration.compute(self))?;
-        let secrets = (self.secret_texts(), self.engine().policy().clone());
+        let secrets = Secrets {
+            texts: self.secret_texts(),
+            policy: self.engine().policy().clone(),
+        };
         if let Some(why) = tracer.ended() {
             self.warn(not_followed(configuration, &why));
         }

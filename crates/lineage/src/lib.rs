@@ -215,15 +215,26 @@ impl fmt::Display for Spot {
     }
 }
 
+/// The values that reports do not show.
+pub(crate) struct Secrets {
+    /// The texts that templates computed from secrets.
+    pub texts: Vec<Str>,
+    /// The names of keys whose values are secret.
+    pub policy: Policy,
+}
+
 impl Lineage {
     pub(crate) fn new(
         mut tracker: Tracker,
         data: Value,
         facts: FactPlaces,
-        (secrets, policy): (Vec<Str>, Policy),
+        secrets: Secrets,
     ) -> Self {
         let (layers, texts) = tracker.take_layers();
-        let (notes, secrets) = (Mutex::new(Some(tracker)), secrets.into_iter().collect());
+        let (notes, texts_of_secrets) = (
+            Mutex::new(Some(tracker)),
+            secrets.texts.into_iter().collect(),
+        );
         Lineage {
             layers,
             texts,
@@ -232,8 +243,8 @@ impl Lineage {
             tree: OnceLock::new(),
             facts,
             pillar: None,
-            secrets,
-            policy,
+            secrets: texts_of_secrets,
+            policy: secrets.policy,
             is_map: false,
             printed: Printed::default(),
             shown: HashMap::new(),
@@ -241,12 +252,7 @@ impl Lineage {
     }
 
     /// The lineage of what a `map.jinja` exports.
-    pub(crate) fn of_map(
-        traced: Traced,
-        data: Value,
-        facts: FactPlaces,
-        (secrets, policy): (Vec<Str>, Policy),
-    ) -> Self {
+    pub(crate) fn of_map(traced: Traced, data: Value, facts: FactPlaces, secrets: Secrets) -> Self {
         let tree = OnceLock::new();
         tree.get_or_init(|| traced.node);
         Lineage {
@@ -257,8 +263,8 @@ impl Lineage {
             tree,
             facts,
             pillar: None,
-            secrets: secrets.into_iter().collect(),
-            policy,
+            secrets: secrets.texts.into_iter().collect(),
+            policy: secrets.policy,
             is_map: true,
             printed: traced.printed,
             shown: HashMap::new(),
@@ -391,14 +397,16 @@ impl Lineage {
     /// path without a value is skipped.
     pub fn visit_below(&self, path: &[Key], visit: &mut dyn FnMut(&[Key], &Ancestry)) {
         if let Some((node, value, key)) = self.inside(path) {
-            self.walk(&mut path.to_vec(), (&node, value, key.as_ref()), visit);
+            self.walk(&mut path.to_vec(), &node, value, key.as_ref(), visit);
         }
     }
 
     fn walk(
         &self,
         path: &mut Vec<Key>,
-        (node, value, key): (&Node, &Value, Option<&Claim>),
+        node: &Node,
+        value: &Value,
+        key: Option<&Claim>,
         visit: &mut dyn FnMut(&[Key], &Ancestry),
     ) {
         visit(path, &self.ancestry(node, value, key));
@@ -408,7 +416,7 @@ impl Lineage {
             };
             let key = node.key_of(&step);
             path.push(step);
-            self.walk(path, (&child, inside, key.as_ref()), visit);
+            self.walk(path, &child, inside, key.as_ref(), visit);
             path.pop();
         };
         match value {

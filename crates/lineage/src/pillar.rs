@@ -15,13 +15,13 @@ use mapstack_pillar::{
 use mapstack_value::{Key, Map, Path, Value};
 use mapstack_yaml::{Limits, Mark, load_document};
 
-use crate::Lineage;
 use crate::flow::{SERVED, Traced, merged, stacked};
 use crate::layers::{Layer, LayerKind, Merged, Reason};
 use crate::placed::PlacedFiles;
 use crate::source::LayerText;
 use crate::tracker::Texts;
 use crate::tree::{At, Claim, Node};
+use crate::{Lineage, Secrets};
 
 /// The origins of the values of a pillar that [`Master::explain`](mapstack_pillar::Master::explain) compiled for a
 /// minion; `None` for any other pillar.
@@ -62,7 +62,10 @@ pub fn explain_pillar(pillar: &WholePillar, minion: &Minion, policy: &Policy) ->
         texts: replay.texts,
     };
     let facts = FactPlaces::new(minion);
-    let secrets = (Vec::new(), policy.clone());
+    let secrets = Secrets {
+        texts: Vec::new(),
+        policy: policy.clone(),
+    };
     let shown = |path: &str| match recipe.shown.get(path) {
         Some(shown) => shown.clone(),
         None => format!("{SERVED}{path}"),

@@ -84,13 +84,7 @@ fn explained(files: &Files, minion: &Minion) -> Vec<FileLines> {
     let managed = ManagedFiles::new(&engine, minion, &low.low);
     let high = gatherer.high(minion, Wanted::Highstate);
     let settled = high.settled(minion).unwrap();
-    let of = |file| {
-        explain_file(
-            (&engine, minion),
-            (&high, settled.clone()),
-            (&managed, file),
-        )
-    };
+    let of = |file| explain_file(&engine, minion, &high, settled.clone(), &managed, file);
     managed.all().iter().map(|file| of(file).unwrap()).collect()
 }
 

@@ -83,7 +83,7 @@ fn explained(files: &Files, facts: &str) -> ExplainedStates {
     let gatherer = Gatherer::new(&engine, TopOptions::default());
     let high = gatherer.high(&minion, Wanted::Highstate);
     let settled = high.settled(&minion).unwrap();
-    explain_states((&engine, &minion), (&high, settled), &[])
+    explain_states(&engine, &minion, &high, settled, &[])
 }
 
 fn at<'v>(data: &'v Value, path: &[Key]) -> Option<&'v Value> {

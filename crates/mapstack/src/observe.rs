@@ -107,12 +107,7 @@ impl<'e> Run<'e> {
     }
 
     /// Report the changes that a template made in place.
-    pub(crate) fn report_edits(
-        &self,
-        file: &File,
-        (before, now): (&Value, &Value),
-        edits: Vec<Edit>,
-    ) {
+    pub(crate) fn report_edits(&self, file: &File, before: &Value, now: &Value, edits: Vec<Edit>) {
         let Some(hooks) = self.follower() else {
             return;
         };

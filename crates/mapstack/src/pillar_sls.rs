@@ -200,7 +200,7 @@ impl Run<'_> {
         let host = RunHost::new(self);
         self.on_vm(|vm| {
             work(&|target, matcher| {
-                mapstack_functions::confirm_top((self, &host), vm, id, (target, matcher))
+                mapstack_functions::confirm_top(self, &host, vm, id, target, matcher)
                     .map_err(|e| self.located(*e))
             })
         })

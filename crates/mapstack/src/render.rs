@@ -126,7 +126,8 @@ impl Run<'_> {
         let before = std::mem::replace(mapdata, value);
         self.report_edits(
             file,
-            (&before, mapdata),
+            &before,
+            mapdata,
             edit_log.map(EditLog::into_edits).unwrap_or_default(),
         );
         self.warn_of_no_data(file, "mapdata", &missing);
@@ -162,7 +163,7 @@ impl Run<'_> {
             let value =
                 changed.map_err(|e| self.stage_error(*e, language, &Text::plain(file, "")))?;
             let before = std::mem::replace(mapdata, value);
-            self.report_edits(file, (&before, mapdata), Vec::new());
+            self.report_edits(file, &before, mapdata, Vec::new());
             return Ok(());
         }
         let request = Request {
@@ -184,7 +185,7 @@ impl Run<'_> {
             && value != *mapdata
         {
             let before = std::mem::replace(mapdata, value);
-            self.report_edits(file, (&before, mapdata), Vec::new());
+            self.report_edits(file, &before, mapdata, Vec::new());
         }
         Ok(())
     }

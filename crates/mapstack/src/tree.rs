@@ -273,7 +273,7 @@ impl Engine {
             .with_tree_grains(given.grains.clone(), Vec::new());
         let run = self.run(&seen);
         let host = RunHost::new(&run);
-        let mut made = run.on_vm(|vm| tree_grains(&host, vm, (&given, platform), &self.stubs));
+        let mut made = run.on_vm(|vm| tree_grains(&host, vm, &given, platform, &self.stubs));
         made.warnings.splice(..0, run.warnings());
         let known = Arc::new(KnownMinion {
             given,

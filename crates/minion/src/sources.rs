@@ -373,7 +373,7 @@ impl FactPlaces {
             if load.part.is_some_and(|own| own != part) || (replaced && load.over != Over::None) {
                 continue;
             }
-            match self.in_load(load, part, (path, key), &value) {
+            match self.in_load(load, part, path, key, &value) {
                 Some(Fit::Exact(place)) => return Some(Fit::Exact(place)),
                 Some(Fit::Loose(place)) => loose = loose.or(Some(place)),
                 None => {}
@@ -419,7 +419,8 @@ impl FactPlaces {
         &self,
         load: &Load,
         part: Part,
-        (path, key): (&[Key], bool),
+        path: &[Key],
+        key: bool,
         value: &Value,
     ) -> Option<Fit> {
         match &load.from {

@@ -350,8 +350,7 @@ impl PillarRun<'_> {
                 #[cfg(feature = "git")]
                 ExternalResult::Pillar(nested) => (Own::default(), Some(nested.made)),
             };
-            let changed = (before, &pillar.value);
-            let (so_far, data) = recipe.external(run.last(), changed, own);
+            let (so_far, data) = recipe.external(run.last(), before, &pillar.value, own);
             pillar = so_far;
             if is_there {
                 let data = nested.unwrap_or(data);

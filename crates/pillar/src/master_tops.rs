@@ -140,12 +140,12 @@ impl Asking<'_> {
         let opts = self.engine.run(self.minion).opts_of_templates();
         let opts = opts.map_err(|e| self.wrong(&e.message))?;
         let run = self.run(opts.as_map().cloned().unwrap_or_default());
-        let answer = self.asked(&run, opts);
+        let answer = self.asked(&run, &opts);
         warnings.extend(run.warnings());
         answer
     }
 
-    fn asked(&self, run: &Run<'_>, opts: Value) -> Result<Value> {
+    fn asked(&self, run: &Run<'_>, opts: &Value) -> Result<Value> {
         if let Some(answer) = run.stubbed(&self.stub())? {
             return Ok(answer);
         }
@@ -163,7 +163,7 @@ impl Asking<'_> {
         }
         match OF_CLASSES.iter().find(|(name, ..)| *name == self.name) {
             Some((_, built_in, about, listed)) => {
-                self.of_classes(run, (*built_in, opts), (about, listed))
+                self.of_classes(run, *built_in, opts, about, listed)
             }
             None => Err(self.missing(run, "it is not built in")),
         }
@@ -192,8 +192,10 @@ impl Asking<'_> {
     fn of_classes(
         &self,
         run: &Run<'_>,
-        (built_in, opts): (BuiltIn, Value),
-        (about, listed): (&str, &str),
+        built_in: BuiltIn,
+        opts: &Value,
+        about: &str,
+        listed: &str,
     ) -> Result<Value> {
         let one = ExtPillar {
             name: self.name.into(),

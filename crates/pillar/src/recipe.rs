@@ -382,7 +382,8 @@ impl Recipe {
     pub fn external(
         &self,
         one: Option<&ExtPillar>,
-        (mut before, now): (Made, &Value),
+        mut before: Made,
+        now: &Value,
         Own { data, parts }: Own,
     ) -> (Made, Made) {
         let layer = |file: Option<ExternalFile>| {

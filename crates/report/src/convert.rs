@@ -235,7 +235,7 @@ impl Conversion<'_> {
                 false => "/dev/null".into(),
             };
             let (from, to) = (side(before.is_some(), "a"), side(after.is_some(), "b"));
-            text.push_str(&patch(&old, &new, (&from, &to)));
+            text.push_str(&patch(&old, &new, &from, &to));
         }
         text
     }

@@ -92,7 +92,7 @@ pub struct Missing {
 }
 
 impl Sought {
-    fn look(&self, data: &Value, (key, path): (&str, &KeyPath), (id, formula): (&str, usize)) {
+    fn look(&self, data: &Value, key: &str, path: &KeyPath, id: &str, formula: usize) {
         // Threads share this, and reading is cheaper than writing.
         if self.is_found() {
             return;
@@ -258,7 +258,7 @@ impl Form {
         for (formula, outcome) in report.outcomes.iter().flatten().enumerate() {
             let Ok(data) = &outcome.result else { continue };
             for (sought, (key, path)) in self.sought.iter().zip(self.what.keys()) {
-                sought.look(data, (key, path), (&report.id, formula));
+                sought.look(data, key, path, &report.id, formula);
             }
         }
     }

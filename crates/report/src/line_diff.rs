@@ -94,7 +94,7 @@ fn unique<'l>(lines: &[&'l str]) -> HashMap<&'l str, Option<usize>> {
 }
 
 /// The patch from a text to another, as `diff -u` prints it; nothing if they are the same.
-pub(crate) fn patch(before: &str, after: &str, (from, to): (&str, &str)) -> String {
+pub(crate) fn patch(before: &str, after: &str, from: &str, to: &str) -> String {
     let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let hunks = group_diff_ops(steps(&old, &new), CONTEXT);
     let hunks: Vec<_> = hunks.iter().filter(|hunk| !hunk.is_empty()).collect();
@@ -149,7 +149,7 @@ mod tests {
             for after in texts {
                 let diff = TextDiff::from_lines(before, after);
                 let expected = diff.unified_diff().header("a/x", "b/x").to_string();
-                assert_eq!(patch(before, after, ("a/x", "b/x")), expected);
+                assert_eq!(patch(before, after, "a/x", "b/x"), expected);
             }
         }
     }
@@ -178,7 +178,7 @@ mod tests {
         let after = before
             .replace("\n100\n", "\nx\n")
             .replace("\n49000\n", "\n");
-        let patch = patch(&before, &after, ("a", "b"));
+        let patch = patch(&before, &after, "a", "b");
         assert_eq!(patch.matches("@@ -").count(), 2, "{patch}");
         assert!(
             patch.contains("-100\n+x\n") && patch.contains("-49000\n"),

@@ -62,7 +62,7 @@ fn a_change_is_reported_once_for_all_minions() {
     let masking = masking();
     let configurations = vec![("users".into(), Way::Data)];
     let unread = vec!["users/init.sls".into()];
-    let accounting = diff::Accounting::new(configurations, (2, unread), false);
+    let accounting = diff::Accounting::new(configurations, 2, unread, false);
     let report = diff::Report {
         accounting: &accounting,
         from: "before",

@@ -19,7 +19,8 @@ use crate::{Error, Limits, compose, construct};
 pub fn load_objects(
     text: &str,
     limits: &Limits,
-    (salt, many): (bool, bool),
+    salt: bool,
+    many: bool,
 ) -> Result<Vec<Objects>, Error> {
     let graphs = match many {
         true => compose::compose_all(text, limits)?,

@@ -39,7 +39,7 @@ impl Served {
             entries: 0,
         };
         search
-            .directory(tree, (&self.mounted_at(saltenv), ""), 0)
+            .directory(tree, &self.mounted_at(saltenv), "", 0)
             .map_err(failed)
     }
 
@@ -92,7 +92,8 @@ impl Search<'_> {
     fn directory(
         &mut self,
         tree: ObjectId,
-        (at, inside): (&str, &str),
+        at: &str,
+        inside: &str,
         depth: usize,
     ) -> repository::Result<()> {
         if depth >= MAX_COMPONENTS {
@@ -113,7 +114,7 @@ impl Search<'_> {
             self.count()?;
             let (at, inside) = (below(at, name), below(inside, name));
             match entry.kind {
-                Node::Directory => self.directory(entry.id, (&at, &inside), depth + 1)?,
+                Node::Directory => self.directory(entry.id, &at, &inside, depth + 1)?,
                 Node::Link => self.link(at, &inside, entry.id)?,
                 Node::File | Node::Submodule => {}
             }

@@ -5,7 +5,7 @@ use mapstack::minion::{Minion, platforms};
 use mapstack::{Error, ErrorKind};
 use mapstack_convert::{Extent, GivenPillar, Pillars, Proof, Proposal, Proven};
 use mapstack_fleet::Pace;
-use mapstack_frontend::inputs::flags::{Facts, Files, Functions};
+use mapstack_frontend::inputs::flags::{EngineFlags, Facts, Files, Functions};
 use mapstack_frontend::inputs::{Converted, FoundPillars, WorkTree};
 use mapstack_frontend::outputs::write_proposal;
 use mapstack_report::convert::Conversion;
@@ -69,13 +69,20 @@ impl Convert {
         (&mut self.files, None, &mut self.functions)
     }
 
+    fn engine_flags(&self) -> EngineFlags<'_> {
+        EngineFlags {
+            files: &self.files,
+            functions: &self.functions,
+        }
+    }
+
     fn writes(&self) -> bool {
         !(self.check || self.diff || self.dry_run)
     }
 }
 
 pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
-    let flags = (&args.files, &args.functions);
+    let flags = args.engine_flags();
     let converted = Converted::of(args.formula.as_ref(), flags, memory::limit, reporter)?;
     if args.writes() {
         check_work_tree(args, &converted, reporter)?;
@@ -113,17 +120,22 @@ fn proven(
     converted: &Converted,
     pillars: &[GivenPillar],
 ) -> Result<(Proposal, Proven), Failure> {
-    let names = (converted.formula.name(), converted.saltenv.as_str());
-    let flags = (&args.files, &args.functions);
+    let formula = converted.formula.name();
+    let flags = args.engine_flags();
     let extent = match args.partial {
         true => Extent::Partial,
         false => Extent::Whole,
     };
-    Proposal::proven((&converted.formula, extent), |proposal| {
+    Proposal::proven(&converted.formula, extent, |proposal| {
         let after = converted.after(proposal, flags, memory::limit)?;
-        let proof = Proof::new([&converted.engine, &after], names, proposal)?;
+        let proof = Proof::new(
+            [&converted.engine, &after],
+            formula,
+            &converted.saltenv,
+            proposal,
+        )?;
         let proof = proof.allowing_fixed(args.allow_fixed);
-        prove(&proof, (names.0, proposal), pillars)
+        prove(&proof, (formula, proposal), pillars)
     })
 }
 

@@ -116,7 +116,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let mut plan = Plan::new(
         input,
-        (&args.layering, &args.result),
+        &args.layering,
+        &args.result,
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
@@ -137,10 +138,11 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let comparison = comparison.within(&scope).naming(named);
     let pillars = match states.has_pillars() || input.facts.pillar.is_some() {
         true => None,
-        false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
+        false => pillars(input.engine_flags(), config.as_ref(), reporter)?,
     };
     let minions = Many::of_work(
-        (input, &args.work),
+        input,
+        &args.work,
         states.minions_by(config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
@@ -181,7 +183,7 @@ fn accounting(
     let counted = states.counted(comparison);
     let unserved = states.unserved()?;
     Ok(
-        Accounting::new(ways, (counted.changed, counted.unread), only_formulas)
+        Accounting::new(ways, counted.changed, counted.unread, only_formulas)
             .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar)
             .with_unrelated(counted.unrelated)
             .with_renamed(counted.renamed)

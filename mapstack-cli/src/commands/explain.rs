@@ -159,7 +159,7 @@ fn file_of(args: &Explain) -> Option<&str> {
 
 /// Explain the lines of a minion's file.
 fn file(args: &Explain, asked: &str, reporter: &Reporter) -> Result<(), Failure> {
-    let made = ExplainedFile::of(&args.input, (&args.sls, asked), memory::limit, reporter)?;
+    let made = ExplainedFile::of(&args.input, &args.sls, asked, memory::limit, reporter)?;
     reporter.knows(&made.minion);
     for (lines, _) in &made.files {
         reporter.knows_texts(lines.explained.lineage.secret_texts());
@@ -223,7 +223,7 @@ fn print_files(args: &Explain, made: &ExplainedFile, to: &Reporter) -> Result<()
 /// Explain a minion's states, as far as there are any.
 fn highstate(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     let key = args.key.as_deref().or(args.get.as_deref());
-    let made = ExplainedHighstate::of(&args.input, (&args.sls, key), memory::limit, reporter)?;
+    let made = ExplainedHighstate::of(&args.input, &args.sls, key, memory::limit, reporter)?;
     reporter.knows(&made.minion);
     reporter.knows_texts(made.states.lineage.secret_texts());
     reporter.warn(&reporter.redact_all(&made.states.warnings))?;

@@ -146,8 +146,13 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
 }
 
 /// Print which states each minion of the estate at hand gets.
-fn estate(what: (&Input, &WorkFlags), is_json: bool, reporter: &Reporter) -> Result<(), Failure> {
-    let states = mapstack_frontend::inputs::overview(what, memory::limit, reporter)?;
+fn estate(
+    input: &Input,
+    work: &WorkFlags,
+    is_json: bool,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    let states = mapstack_frontend::inputs::overview(input, work, memory::limit, reporter)?;
     let row = |one: MinionStates| Row {
         minion: one.id,
         sls: one.sls,
@@ -171,9 +176,8 @@ fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<
             return Err(Failure::Usage(usage.into()));
         }
     };
-    let flags = (&args.input, &args.work);
     let masking = reporter.masking();
-    let fleet = FleetHighstate::of(flags, &masking, memory::limit, reporter)?;
+    let fleet = FleetHighstate::of(&args.input, &args.work, &masking, memory::limit, reporter)?;
     let groups = fleet.groups.iter();
     let groups: Vec<Group<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
     let failed = fleet.failed.iter().map(|(error, ids)| (&**error, &ids[..]));
@@ -207,7 +211,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     if args.is_about_estate() {
         let is_json = matches!(args.format, Some(FleetFormat::Json | FleetFormat::Jsonl));
-        return estate((input, &args.work), is_json, reporter);
+        return estate(input, &args.work, is_json, reporter);
     }
     if let [first, of @ ..] = &args.formulas[..]
         && first == ExplainedHighstate::NAME
@@ -222,12 +226,13 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let memory = memory_each(args, config.is_some());
     let mut plan = Plan::new(
         input,
-        (&args.layering, &args.result),
+        &args.layering,
+        &args.result,
         args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
     let seen = args.parts.as_ref().map(|_| Arc::<Seen>::default());
-    let flags = (&input.files, &input.functions);
+    let flags = input.engine_flags();
     let pillars = ConfiguredPillars::noted(
         config.as_ref(),
         flags,
@@ -237,7 +242,8 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     )?
     .map(|pillars| pillars.with_memory(memory));
     let minions = Many::of_work(
-        (input, &args.work),
+        input,
+        &args.work,
         (config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
@@ -271,7 +277,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let output: Box<dyn Output> = match (&args.parts, args.work.shard) {
         (Some(directory), Some(shard)) => {
             let run = part_run(args, config.as_ref(), &all, &form, reporter)?;
-            let writer = PartWriter::new(directory, shard, (run, &all), end);
+            let writer = PartWriter::new(directory, shard, run, &all, end);
             Box::new(writer.map_err(|e| cannot_make(directory, &e))?)
         }
         _ => Box::new(sink((&form, format), args.directory.as_deref())?),
@@ -293,7 +299,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         .parts
         .as_ref()
         .map_or(Whole::Fleet(&none), |_| Whole::Part);
-    report_minions(written, (&whole, reporter.is_strict()), reporter)?;
+    report_minions(written, &whole, reporter.is_strict(), reporter)?;
     let missing = form.missing_keys().into_iter().next();
     match missing.filter(|_| args.parts.is_none()) {
         Some(missing) => Err(missing_key_failure(masked(missing, (&fleet, &minions)))),
@@ -345,7 +351,7 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let select = run.select.unwrap_or_default();
     let none = || none_of(&select, run.minions, &grains).into();
     let whole = Whole::Fleet(&none);
-    report_minions(written.map_err(failed)?, (&whole, run.strict), reporter)?;
+    report_minions(written.map_err(failed)?, &whole, run.strict, reporter)?;
     match form.missing_keys().into_iter().next() {
         Some(missing) => Err(missing_key_failure(missing)),
         None => Ok(()),

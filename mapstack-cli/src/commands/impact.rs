@@ -63,7 +63,8 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let mut plan = Plan::new(
         input,
-        (&args.layering, &args.result),
+        &args.layering,
+        &args.result,
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
@@ -73,7 +74,8 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config.as_ref());
     let of_pillar = PillarPlaces::of(
         config.as_ref(),
-        (&input.files, &input.facts),
+        &input.files,
+        &input.facts,
         engine.deployed(),
     )?;
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
@@ -228,7 +230,7 @@ fn reached(
     reporter: &Reporter,
 ) -> Result<mapstack_fleet::Impact, Failure> {
     let input = &args.input;
-    let pillars = pillars((&input.files, &input.functions), config, reporter)?;
+    let pillars = pillars(input.engine_flags(), config, reporter)?;
     let (pillars, is_later) = match followed.is_about_a_file() {
         true => (pillars.map(ConfiguredPillars::noting_paths), true),
         false => (pillars, false),
@@ -237,7 +239,7 @@ fn reached(
         true => Configured::later(config),
         false => (config, pillars.as_ref()).into(),
     };
-    let minions = Many::of_work((input, &args.work), by, reporter)?;
+    let minions = Many::of_work(input, &args.work, by, reporter)?;
     let ids = args.work.of(minions.ids());
     let noting = match pillars.as_ref().filter(|_| is_later) {
         Some(pillars) => Some(pillars.noting(pillar_changes(&input.facts)?)),

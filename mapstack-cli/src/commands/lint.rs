@@ -513,9 +513,8 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 /// Print findings with excerpts, and count them on standard error.
 fn text(of: Checked<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure> {
     let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
-    let shown = (reporter.is_quiet(), each);
     let text = lint::Text::new(of.0, of.1);
-    output::write(&text.findings(shown, finding))?;
+    output::write(&text.findings(reporter.is_quiet(), each, finding))?;
     text.notes().iter().for_each(|note| reporter.say(note));
     Ok(())
 }

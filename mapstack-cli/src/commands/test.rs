@@ -101,9 +101,10 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         every: args.formulas.is_empty(),
         with_state: &with_state,
     };
-    let pillars = pillars((&input.files, &input.functions), config.as_ref(), reporter)?;
+    let pillars = pillars(input.engine_flags(), config.as_ref(), reporter)?;
     let minions = Many::of_work(
-        (input, &args.work),
+        input,
+        &args.work,
         (config.as_ref(), pillars.as_ref()),
         reporter,
     )?
@@ -189,7 +190,7 @@ fn wanted(
         places.find()?.into_iter().map(|one| (one, false)).collect();
     if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
         let new = |is_of_states| {
-            let new = missing(places, &wanted, (&ids, is_of_states));
+            let new = missing(places, &wanted, &ids, is_of_states);
             new.map_err(|why| no_file(&why))
         };
         let of_states = match args.states {

@@ -74,17 +74,19 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let input = &args.input;
     let plan = Plan::new(
         input,
-        (&args.layering, &args.result),
+        &args.layering,
+        &args.result,
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
     let watched = Watched::new(input, config.as_ref(), memory::limit)?;
     let pillars = match watched.has_pillars() || input.facts.pillar.is_some() {
         true => None,
-        false => pillars((&input.files, &input.functions), config.as_ref(), reporter)?,
+        false => pillars(input.engine_flags(), config.as_ref(), reporter)?,
     };
     let minions = Many::of_work(
-        (input, &args.work),
+        input,
+        &args.work,
         watched.minions_by(config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
@@ -174,7 +176,8 @@ fn print(
     let counted = &step.counted;
     let accounting = Accounting::new(
         step.ways.clone(),
-        (counted.changed, counted.unread.clone()),
+        counted.changed,
+        counted.unread.clone(),
         !args.formulas.is_empty(),
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone())

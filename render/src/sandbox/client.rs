@@ -171,7 +171,7 @@ impl<'t> Talk<'t> {
         interpreter: &Interpreter,
         shares: bool,
     ) -> Result<std::result::Result<JobOutcome, Loss>> {
-        let opened = interpreter::open(interpreter, (shares, self.job.is_pure()), self.limits)
+        let opened = interpreter::open(interpreter, shares, self.job.is_pure(), self.limits)
             .map_err(|error| self.sources.blame(error, None))?;
         let mut failed = None;
         let mut stage = if shares {

@@ -153,7 +153,8 @@ pub(super) fn program(interpreter: &Interpreter, is_for_all: bool) -> Result<Pro
 /// share. `is_pure`: the job needs no more than templates do.
 pub(super) fn open(
     interpreter: &Interpreter,
-    (shares, is_pure): (bool, bool),
+    shares: bool,
+    is_pure: bool,
     limits: &Limits,
 ) -> Result<std::result::Result<Opened, (Program, Lost)>> {
     let mut program = program(interpreter, !is_pure)?;

@@ -20,7 +20,8 @@ use crate::{Formula, Proposal};
 /// The proposal for a map of layers.
 pub(crate) fn proposal(
     reader: &Reader<'_>,
-    (main, rest): (&Main, &Rest),
+    main: &Main,
+    rest: &Rest,
     imports: &Imports,
     shares: bool,
 ) -> Known<Proposal> {
@@ -68,7 +69,7 @@ pub(crate) fn proposal(
             sources.join(", ")
         ));
     }
-    let proposal = map_and_rest(proposal, formula, reader, (main, rest), imports);
+    let proposal = map_and_rest(proposal, formula, reader, main, rest, imports);
     Ok(remove_tables(proposal, formula, reader, &kept))
 }
 
@@ -295,7 +296,8 @@ fn map_and_rest(
     mut proposal: Proposal,
     formula: &Formula,
     reader: &Reader<'_>,
-    (main, rest): (&Main, &Rest),
+    main: &Main,
+    rest: &Rest,
     imports: &Imports,
 ) -> Proposal {
     let style = Style::of(reader);

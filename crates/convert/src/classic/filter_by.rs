@@ -249,7 +249,7 @@ fn picked(
         .into_iter()
         .filter(|row| !is(row, Some(default)) && !is(row, base));
     let others: Vec<Row> = others.collect();
-    let always = always((below, fallback), grain, &others);
+    let always = always(below, fallback, grain, &others);
     let always = always.into_iter().filter(|row| !row.block.is_empty());
     let mut layers: Vec<Layer> = always
         .map(|row| Layer::Always(row.block, origin.clone()))
@@ -265,7 +265,7 @@ fn picked(
 }
 
 /// The entries that are merged whatever the grain is: the base, and for systems without an entry the fallback.
-fn always((base, fallback): (Option<Row>, Option<Row>), grain: &str, others: &[Row]) -> Vec<Row> {
+fn always(base: Option<Row>, fallback: Option<Row>, grain: &str, others: &[Row]) -> Vec<Row> {
     let Some(fallback) = fallback else {
         return base.into_iter().collect();
     };

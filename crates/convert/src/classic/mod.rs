@@ -28,7 +28,7 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed, form: Form) -> Result<Pro
     let reader = reader::Reader::of(formula, map, form.leaves);
     let main = reader.main(&imports).map_err(|stop| stop.error(map))?;
     let rest = rest::Rest::of(&reader, &main, &imports).map_err(|stop| stop.error(map))?;
-    let proposal = files::proposal(&reader, (&main, &rest), &imports, form.shares);
+    let proposal = files::proposal(&reader, &main, &rest, &imports, form.shares);
     Ok(proposal
         .map_err(|stop| stop.error(map))?
         .without_same(formula))

@@ -368,8 +368,8 @@ impl<'m> Reader<'m> {
         }
         let layers = match name {
             "grains.filter_by" => return filter_by(self, args, expr.span),
-            "pillar.get" => return self.look_up(("I", args), 2, expr.span),
-            "config.get" => return self.look_up(("C", args), 3, expr.span),
+            "pillar.get" => return self.look_up("I", args, 2, expr.span),
+            "config.get" => return self.look_up("C", args, 3, expr.span),
             "slsutil.merge" | "defaults.merge" => self.merged(name, args, expr.span)?,
             _ => return Err(Stop::new(format!("it calls {name}"), expr.span)),
         };
@@ -380,7 +380,8 @@ impl<'m> Reader<'m> {
     /// A look-up, over a default or alone.
     fn look_up(
         &mut self,
-        (matcher, args): (&str, &'m Args),
+        matcher: &str,
+        args: &'m Args,
         merge_at: usize,
         span: Span,
     ) -> Known<Bound<'m>> {

@@ -146,7 +146,7 @@ pub(super) fn explained(fleet: &Fleet<'_>, asked: &Asked<'_>) -> Option<Vec<Expl
         Some(((sls.saltenv.clone(), sls.name.clone()), file))
     };
     let mut side = Side {
-        explainer: StatesExplainer::new((engine, minion), (&high, settled)),
+        explainer: StatesExplainer::new(engine, minion, &high, settled),
         files: managed.all(),
         managed,
         pillar,
@@ -249,7 +249,7 @@ impl Side<'_> {
                 && (&file.state.id, &file.state.sls) == (&name.id, &name.sls)
         };
         let file = self.files.iter().find(is_it)?;
-        let mut lines = self.explainer.file((&self.managed, file)).ok()?;
+        let mut lines = self.explainer.file(&self.managed, file).ok()?;
         if let Some(pillar) = &self.pillar {
             let lineage = lines.explained.lineage.with_pillar(pillar.clone());
             lines.explained.lineage = lineage;

@@ -24,7 +24,8 @@ pub enum Whole<'n> {
 /// The output ended early, the work was interrupted, a minion failed or none is meant.
 pub fn report_minions(
     written: Written,
-    (whole, is_strict): (&Whole<'_>, bool),
+    whole: &Whole<'_>,
+    is_strict: bool,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let summary = &written.summary;

@@ -33,7 +33,8 @@ impl PillarPlaces {
     /// The configuration names no root.
     pub fn of(
         config: Option<&Config>,
-        (files, facts): (&Files, &Facts),
+        files: &Files,
+        facts: &Facts,
         deployed: &Deployed,
     ) -> Result<Self, InputError> {
         let Some(config) = pillars::compiling(config, files)? else {

@@ -91,7 +91,7 @@ impl ComparedFiles {
             if only_pillars {
                 return Ok(Backends::default());
             }
-            let served = side(follow, (&origin, &roots), flag, state)?;
+            let served = side(follow, &origin, &roots, flag, state)?;
             match config.filter(|_| files.root.is_empty()) {
                 Some(config) => beside_remotes(files, config, served),
                 None => Ok(served),
@@ -153,8 +153,8 @@ fn of_pillars(
         Arc::new(Absent::new(Snapshot::new(files), absent))
     };
     let files = [
-        kept(side(follow, (origin, &own), "--from", from)?),
-        kept(side(follow, (origin, &own), "--to", to)?),
+        kept(side(follow, origin, &own, "--from", from)?),
+        kept(side(follow, origin, &own, "--to", to)?),
     ];
     let below_roots = below_roots(&own, roots);
     let all = [&own, roots].concat();
@@ -253,7 +253,8 @@ pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
 
 fn side(
     follow: bool,
-    (origin, roots): (&Origin, &[(String, PathBuf)]),
+    origin: &Origin,
+    roots: &[(String, PathBuf)],
     flag: &str,
     state: &str,
 ) -> Result<Backends, InputError> {

@@ -10,7 +10,7 @@ use mapstack::{Engine, Error, ErrorKind};
 use mapstack_convert::{Assumed, Formula, GivenPillar, Overlay, Proposal};
 use mapstack_expect::{Form, Recorded};
 
-use crate::inputs::flags::{Files, Functions};
+use crate::inputs::flags::{EngineFlags, Functions};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::served::Served;
 use crate::inputs::{InputError, Silent, Warn, configuration, formulas};
@@ -63,7 +63,7 @@ impl Converted {
     /// The formula does not exist, or lies outside of every directory.
     pub fn of(
         given: Option<&String>,
-        (files, functions): (&Files, &Functions),
+        EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
@@ -103,7 +103,7 @@ impl Converted {
     pub fn after(
         &self,
         proposal: &Proposal,
-        (files, functions): (&Files, &Functions),
+        EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
     ) -> Result<Engine, InputError> {
         let config = configuration::read(files, None, None, &Silent)?;

@@ -91,7 +91,8 @@ impl ExplainedFile {
     /// the file or has the line.
     pub fn of(
         input: &Input,
-        (sls, asked): (&[String], &str),
+        sls: &[String],
+        asked: &str,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
@@ -121,8 +122,15 @@ impl ExplainedFile {
         }
         let settled = high.settled(&session.minion)?;
         for file in meant {
-            let of = (&session.engine, &session.minion);
-            match explain_file(of, (&high, settled.clone()), (&files, file)) {
+            let lines = explain_file(
+                &session.engine,
+                &session.minion,
+                &high,
+                settled.clone(),
+                &files,
+                file,
+            );
+            match lines {
                 Ok(lines) => made.add(with_pillar(lines, &session)?, &asked),
                 Err(content) => made.unknown.push((file.path.clone(), content)),
             }
@@ -135,7 +143,7 @@ impl ExplainedFile {
         let numbers = match (&asked.template, asked.line) {
             (_, None) => Vec::new(),
             (None, Some(line)) => vec![line],
-            (Some(url), Some(line)) => of_template(&lines, (url, line)),
+            (Some(url), Some(line)) => of_template(&lines, url, line),
         };
         let data = lines.explained.data.as_map();
         let known = data.and_then(|data| data.get(&*lines.path)?.as_map());
@@ -188,7 +196,7 @@ pub(super) fn names(all: &[ManagedFile]) -> Vec<String> {
 }
 
 /// The lines that begin on a line of a template.
-fn of_template(lines: &FileLines, (url, line): (&str, u64)) -> Vec<u64> {
+fn of_template(lines: &FileLines, url: &str, line: u64) -> Vec<u64> {
     let path = url.trim_start_matches("salt://");
     let path = path.split('?').next().unwrap_or_default();
     let mut found = Vec::new();

@@ -36,7 +36,8 @@ impl ExplainedHighstate {
     /// state of that ID.
     pub fn of(
         input: &Input,
-        (sls, asked): (&[String], Option<&str>),
+        sls: &[String],
+        asked: Option<&str>,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
@@ -52,8 +53,10 @@ impl ExplainedHighstate {
         };
         let only = asked.as_ref().map(|(id, _)| id.clone());
         let mut states = explain_states(
-            (&session.engine, &session.minion),
-            (&high, settled),
+            &session.engine,
+            &session.minion,
+            &high,
+            settled,
             only.as_slice(),
         );
         if let Some(pillar) = session.explained_pillar()?

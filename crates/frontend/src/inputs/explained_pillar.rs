@@ -43,7 +43,7 @@ impl ExplainedPillar {
     ) -> Result<Option<Self>, InputError> {
         let id = input.facts.id.as_deref();
         let config = configuration::read(&input.files, id, Some(Kind::Master), warn)?;
-        let flags = (&input.files, &input.functions);
+        let flags = input.engine_flags();
         let Some(pillars) = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)? else {
             return match has_formula(input, config.as_ref()) {
                 true => Ok(None),

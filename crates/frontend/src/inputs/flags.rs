@@ -42,7 +42,23 @@ pub struct Input {
     pub functions: Functions,
 }
 
+/// The flags that engines and compiled pillars are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineFlags<'f> {
+    pub files: &'f Files,
+    pub functions: &'f Functions,
+}
+
 impl Input {
+    /// The flags that engines and compiled pillars are made from.
+    #[must_use]
+    pub fn engine_flags(&self) -> EngineFlags<'_> {
+        EngineFlags {
+            files: &self.files,
+            functions: &self.functions,
+        }
+    }
+
     /// The flags that a project can add to.
     pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)

@@ -11,7 +11,7 @@ use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panicked, Traits, orde
 use mapstack_states::{Compiled, Gatherer, TopOptions};
 
 use crate::inputs::deployed::with_roots;
-use crate::inputs::flags::{Facts, Files, Functions, Input, WorkFlags};
+use crate::inputs::flags::{Facts, Input, WorkFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Many, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
@@ -52,7 +52,8 @@ impl<'s> StatesOf<'s> {
     /// Flags change pillars in a way that cannot be.
     fn new(
         engine: &'s Engine,
-        (options, facts): (TopOptions, &Facts),
+        options: TopOptions,
+        facts: &Facts,
         pillars: Option<&'s ConfiguredPillars>,
     ) -> Result<Self, InputError> {
         Ok(StatesOf {
@@ -89,23 +90,24 @@ impl FleetHighstate {
     /// # Errors
     /// Flags name no minion or no files, or some that cannot be read.
     pub fn of(
-        (input, work): (&Input, &WorkFlags),
+        input: &Input,
+        work: &WorkFlags,
         masking: &Masking,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
         let config = input.config(warn)?;
         let config = config.as_ref();
-        let flags: (&Files, &Functions) = (&input.files, &input.functions);
+        let flags = input.engine_flags();
         let pillars = ConfiguredPillars::of(config, flags, memory, warn)?;
-        let minions = Many::of_work((input, work), Configured::later(config), warn)?;
+        let minions = Many::of_work(input, work, Configured::later(config), warn)?;
         let served = Served::new(&input.files, config, None, warn)?.files;
         let engine = engine(Snapshot::new(served), &input.functions, memory)?;
         let engine = with_roots(engine, &input.files, config);
         let minions = minions.selected(&engine, &work.target)?;
         let ids = work.of(minions.ids());
         let options = top_options(config, &input.files);
-        let states = StatesOf::new(&engine, (options, &input.facts), pillars.as_ref())?;
+        let states = StatesOf::new(&engine, options, &input.facts, pillars.as_ref())?;
         Ok(Self::made((&states, &minions), &ids, work.pace(), masking))
     }
 

@@ -11,7 +11,7 @@ use mapstack_states::compile::{Compiler, Failed, LowState, Refusal, limit_reache
 use mapstack_states::{Gatherer, High, LeftOut, Partial, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
-use crate::inputs::flags::SiteFlags;
+use crate::inputs::flags::{EngineFlags, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Chosen, minions, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
@@ -46,9 +46,10 @@ impl HighstateJob {
         } = site;
         let config = configuration::read(files, facts.id.as_deref(), None, warn)?;
         let config = config.as_ref();
-        let pillars = ConfiguredPillars::of(config, (files, functions), memory, warn)?;
+        let pillars =
+            ConfiguredPillars::of(config, EngineFlags { files, functions }, memory, warn)?;
         let by = Configured::later(config);
-        let chosen = minions((facts, target), by, None, &functions.stub, warn)?;
+        let chosen = minions(facts, target, by, None, &functions.stub, warn)?;
         let served = Served::new(files, config, None, warn)?.files;
         let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = with_roots(engine, files, config);

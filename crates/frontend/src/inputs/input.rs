@@ -12,7 +12,7 @@ impl Input {
     /// It cannot be read.
     pub fn config(&self, warn: &dyn Warn) -> Result<Option<Config>, InputError> {
         let config = configuration::read(&self.files, self.facts.id.as_deref(), None, warn)?;
-        pillars::warn_of_order(config.as_ref(), (&self.files, &self.functions), warn)?;
+        pillars::warn_of_order(config.as_ref(), self.engine_flags(), warn)?;
         Ok(config)
     }
 }

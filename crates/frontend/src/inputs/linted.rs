@@ -13,7 +13,7 @@ use mapstack_states::{Gatherer, TopOptions};
 use crate::inputs::compared_files::{ComparedFiles, NOW};
 use crate::inputs::configuration;
 use crate::inputs::explained_pillar::ExplainedPillar;
-use crate::inputs::flags::{Facts, Files, SiteFlags};
+use crate::inputs::flags::{EngineFlags, Facts, Files, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Many, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars, Silent};
@@ -118,9 +118,18 @@ impl Linted {
             ..
         } = site;
         let config = config_for(names, files, warn)?;
-        crate::inputs::pillars::warn_of_order(config.as_ref(), (files, functions), warn)?;
+        crate::inputs::pillars::warn_of_order(
+            config.as_ref(),
+            EngineFlags { files, functions },
+            warn,
+        )?;
         let pillars = match facts.pillar {
-            None => ConfiguredPillars::of(config.as_ref(), (files, functions), memory, warn)?,
+            None => ConfiguredPillars::of(
+                config.as_ref(),
+                EngineFlags { files, functions },
+                memory,
+                warn,
+            )?,
             Some(_) => None,
         };
         let has_files = !files.root.is_empty()
@@ -132,7 +141,7 @@ impl Linted {
         };
         let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, config.as_ref());
-        Linted::serving(names, (files, facts), (config, pillars), engine)
+        Linted::serving(names, files, facts, config, pillars, engine)
     }
 
     /// The same as things were at a revision, or nothing where none of them was there. The configuration, the flags and
@@ -156,16 +165,14 @@ impl Linted {
         let states = (revision, NOW);
         let with_pillars = facts.pillar.is_none();
         let side = || ComparedFiles::new(files, states, (config.as_ref(), with_pillars));
-        let flags = ((files, functions), config.as_ref());
+        let flags = EngineFlags { files, functions };
         let mut sides = side()?;
-        let state = State::of(&mut sides, 0, flags, memory)?;
+        let state = State::of(&mut sides, 0, flags, config.as_ref(), memory)?;
         let pillars = match sides.pillars {
             Some(of) => {
-                let own = State::of(&mut side()?, 0, flags, memory)?;
-                let served = (own.pillar, own.mounts);
-                let flags = (files, functions);
+                let own = State::of(&mut side()?, 0, flags, config.as_ref(), memory)?;
                 Some(ConfiguredPillars::of_state(
-                    own.engine, served, of.config, flags,
+                    own.engine, own.pillar, own.mounts, of.config, flags,
                 )?)
             }
             None => None,
@@ -184,14 +191,16 @@ impl Linted {
         if is_nothing {
             return Ok(None);
         }
-        Linted::serving(&there, (files, facts), (config, pillars), state.engine).map(Some)
+        Linted::serving(&there, files, facts, config, pillars, state.engine).map(Some)
     }
 
     /// The named formulas and pillars of an engine.
     fn serving(
         names: &[String],
-        (files, facts): (&Files, &Facts),
-        (config, pillars): (Option<Config>, Option<ConfiguredPillars>),
+        files: &Files,
+        facts: &Facts,
+        config: Option<Config>,
+        pillars: Option<ConfiguredPillars>,
         engine: Engine,
     ) -> Result<Self, InputError> {
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
@@ -279,13 +288,13 @@ impl Linted {
         let config = self.config.as_ref();
         let own = match self.pillars {
             Some(_) => None,
-            None => ConfiguredPillars::of(config, (files, functions), memory, warn)?,
+            None => ConfiguredPillars::of(config, EngineFlags { files, functions }, memory, warn)?,
         };
         let by = match self.pillars {
             Some(_) => Configured::later(config),
             None => Configured::from((config, own.as_ref())),
         };
-        let minions = Many::list_or_platforms((facts, target), by, &functions.stub, warn)?
+        let minions = Many::list_or_platforms(facts, target, by, &functions.stub, warn)?
             .selected(&self.engine, target)?;
         let ids = minions.ids();
         let (minions, broken) = readable(&ids, |id| minions.read(id))?;
@@ -371,7 +380,7 @@ impl Linted {
             }
             for minion in &minions {
                 for formula in &self.formulas {
-                    render_all(engine, minion, (formula, saltenv));
+                    render_all(engine, minion, formula, saltenv);
                 }
             }
         });
@@ -439,7 +448,7 @@ fn gather_all(engine: &Engine, minions: &[Minion], saltenv: &str, estate: &Estat
 }
 
 /// Render what a formula has. Only what is asked meanwhile matters.
-fn render_all(engine: &Engine, minion: &Minion, (formula, saltenv): (&str, &str)) {
+fn render_all(engine: &Engine, minion: &Minion, formula: &str, saltenv: &str) {
     let run = || engine.run(minion).with_saltenv(saltenv);
     let found = Configuration::of(engine, formula, saltenv, DataOptions::default());
     let _ = found.and_then(|found| found.compute(&run()));

@@ -199,7 +199,8 @@ impl Chosen {
 /// # Errors
 /// Flags name no minion, or minions that cannot be read.
 pub fn minions<'c>(
-    (facts, target): (&Facts, &Target),
+    facts: &Facts,
+    target: &Target,
     by: impl Into<Configured<'c>>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
@@ -333,7 +334,8 @@ impl<'f> Many<'f> {
     /// # Errors
     /// As for [`minions`].
     pub fn list(
-        (facts, target): (&'f Facts, &Target),
+        facts: &'f Facts,
+        target: &Target,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn Warn,
@@ -395,7 +397,8 @@ impl<'f> Many<'f> {
     /// # Errors
     /// As for [`minions`].
     pub fn list_or_platforms(
-        (facts, target): (&'f Facts, &Target),
+        facts: &'f Facts,
+        target: &Target,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn Warn,
@@ -404,7 +407,7 @@ impl<'f> Many<'f> {
         let config = by.config;
         let is_found = || facts.of_estate().is_some();
         if facts.name_minions() || is_found() || configuration::cache(config, facts).is_some() {
-            return Self::list((facts, target), by, others, warn);
+            return Self::list(facts, target, by, others, warn);
         }
         let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;
         Ok(Many {
@@ -418,12 +421,12 @@ impl<'f> Many<'f> {
     /// # Errors
     /// As for [`minions`].
     pub fn of_work(
-        (input, work): (&'f Input, &WorkFlags),
+        input: &'f Input,
+        work: &WorkFlags,
         by: impl Into<Configured<'f>>,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
-        let whose = (&input.facts, &work.target);
-        Self::list_or_platforms(whose, by, &input.other_files(), warn)
+        Self::list_or_platforms(&input.facts, &work.target, by, &input.other_files(), warn)
     }
 
     /// Only those of which a condition is true, and those that cannot be read.

@@ -32,15 +32,16 @@ pub struct MinionStates {
 /// # Errors
 /// Flags name no minion, or a file cannot be read.
 pub fn overview(
-    (input, work): (&Input, &WorkFlags),
+    input: &Input,
+    work: &WorkFlags,
     memory: MemoryOf,
     warn: &dyn Warn,
 ) -> Result<Vec<MinionStates>, InputError> {
     let config = input.config(warn)?;
-    let flags = (&input.files, &input.functions);
+    let flags = input.engine_flags();
     let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
     let by = Configured::later(config.as_ref());
-    let minions = Many::of_work((input, work), by, warn)?;
+    let minions = Many::of_work(input, work, by, warn)?;
     let served = Served::new(&input.files, config.as_ref(), None, warn)?.files;
     let engine = engine(Snapshot::new(served), &input.functions, memory)?;
     let engine = with_roots(engine, &input.files, config.as_ref());

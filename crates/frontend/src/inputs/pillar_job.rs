@@ -9,7 +9,7 @@ use mapstack::{Diagnostic, Engine, Error};
 use mapstack_pillar::{Compiler, PillarEvent};
 use mapstack_salt_config::Kind;
 
-use crate::inputs::flags::SiteFlags;
+use crate::inputs::flags::{EngineFlags, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{Chosen, minions};
 use crate::inputs::pillars::ConfiguredPillars;
@@ -89,9 +89,10 @@ impl PillarJob {
         let stubs = &functions.stub;
         if flags.stacks.0.is_empty()
             && facts.pillar.is_none()
-            && let Some(pillars) = ConfiguredPillars::of(config, (files, functions), memory, warn)?
+            && let Some(pillars) =
+                ConfiguredPillars::of(config, EngineFlags { files, functions }, memory, warn)?
         {
-            let chosen = minions((facts, target), config, None, stubs, warn)?;
+            let chosen = minions(facts, target, config, None, stubs, warn)?;
             let pillars = pillars
                 .with_events(flags.trace)
                 .with_directories(flags.stack_root);
@@ -108,7 +109,7 @@ impl PillarJob {
         }
         let pillars =
             ext_pillars(flags.stacks, flags.stack_root, config)?.keep_going(flags.keep_going);
-        let chosen = minions((facts, target), config, pillars.pillarenv(), stubs, warn)?;
+        let chosen = minions(facts, target, config, pillars.pillarenv(), stubs, warn)?;
         // Few stacks look at files of the file server.
         let served = match files.root.is_empty() && !configuration::has_own_roots(config) {
             true => Backends::default(),

@@ -12,7 +12,7 @@ use mapstack_pillar::{Ask, Master, PillarReads, WholePillar, pillar_roots, unkno
 use mapstack_salt_config::{Config, Kind};
 
 use crate::inputs::configuration;
-use crate::inputs::flags::{Files, Functions};
+use crate::inputs::flags::{EngineFlags, Files};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::served::{self, Served};
 use crate::inputs::{InputError, Warn, deployed};
@@ -104,11 +104,11 @@ impl ConfiguredPillars {
     /// The file server cannot be opened, or flags of functions cannot be used.
     pub fn of(
         config: Option<&Config>,
-        (files, functions): (&Files, &Functions),
+        EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Option<Self>, InputError> {
-        ConfiguredPillars::noted(config, (files, functions), memory, warn, None)
+        ConfiguredPillars::noted(config, EngineFlags { files, functions }, memory, warn, None)
     }
 
     /// The same, where all that is seen of their files is noted, if it is asked for.
@@ -117,7 +117,7 @@ impl ConfiguredPillars {
     /// As for [`of`](Self::of).
     pub fn noted(
         config: Option<&Config>,
-        (files, functions): (&Files, &Functions),
+        EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
         warn: &dyn Warn,
         seen: Option<Arc<Seen>>,
@@ -172,9 +172,10 @@ impl ConfiguredPillars {
     /// The directory of mirrors is not known.
     pub(crate) fn of_state(
         engine: Engine,
-        (pillar, mounts): (Option<Arc<dyn FileServer>>, Mounts),
+        pillar: Option<Arc<dyn FileServer>>,
+        mounts: Mounts,
         config: Config,
-        (files, functions): (&Files, &Functions),
+        EngineFlags { files, functions }: EngineFlags<'_>,
     ) -> Result<Self, InputError> {
         let mirrors = mirrors(&config, files)?;
         let pillar = pillar.unwrap_or_else(|| Arc::new(Backends::default()));
@@ -390,7 +391,7 @@ pub(crate) fn compiling(
 /// Warnings are errors, or a root of the project is not text.
 pub(crate) fn warn_of_order(
     config: Option<&Config>,
-    (files, functions): (&Files, &Functions),
+    EngineFlags { files, functions }: EngineFlags<'_>,
     warn: &dyn Warn,
 ) -> Result<(), InputError> {
     // Of two versions the older one is less sure of the order.

@@ -31,7 +31,8 @@ impl Plan {
     /// Arguments that mean nothing.
     pub fn new(
         input: &Input,
-        (layering, result): (&Layering, &ResultFlags),
+        layering: &Layering,
+        result: &ResultFlags,
         select: Option<&str>,
     ) -> Result<Self, InputError> {
         Ok(Plan {

@@ -131,7 +131,7 @@ impl Project {
             let is_inner = || match &found {
                 None => true,
                 // Inside an estate, a folder of states has a top file as well.
-                Some((inner, ..)) => is_part(&real, (level, &layout), *inner),
+                Some((inner, ..)) => is_part(&real, level, &layout, *inner),
             };
             if layout.has_top && is_inner() {
                 found = Some((level, folders, layout));
@@ -516,7 +516,7 @@ fn levels(directory: &Path, real: &Path) -> Vec<PathBuf> {
 }
 
 /// True if a directory, so many levels above another, is within a root of the layout of one further above.
-fn is_part(from: &Path, (level, layout): (usize, &Layout), inner: usize) -> bool {
+fn is_part(from: &Path, level: usize, layout: &Layout, inner: usize) -> bool {
     let above = |level: usize| from.ancestors().nth(level);
     let (Some(outer), Some(inner)) = (above(level), above(inner)) else {
         return false;

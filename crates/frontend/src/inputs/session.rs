@@ -39,7 +39,7 @@ impl Session {
     /// Flags name no minion or no files, or some that cannot be read.
     pub fn new(input: &Input, warn: &dyn Warn, memory: MemoryOf) -> Result<Self, InputError> {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
-        let flags = (&input.files, &input.functions);
+        let flags = input.engine_flags();
         let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
         let minion = minion(input, (config.as_ref(), pillars.as_ref()).into(), warn)?;
         warn.knows(&minion);

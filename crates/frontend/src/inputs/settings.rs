@@ -74,11 +74,8 @@ impl Project {
             }
         };
         for (index, (key, value)) in settings.iter().enumerate() {
-            let marks = (
-                marks.key(index),
-                marks.child(index).cloned().unwrap_or_default(),
-            );
-            self.set(&reader, key, value, marks)?;
+            let below = marks.child(index).cloned().unwrap_or_default();
+            self.set(&reader, key, value, marks.key(index), &below)?;
         }
         Ok(self)
     }
@@ -88,53 +85,54 @@ impl Project {
         reader: &Reader<'_>,
         key: &Key,
         value: &Value,
-        (at_key, marks): (Option<yaml::Mark>, Marks),
+        at_key: Option<yaml::Mark>,
+        marks: &Marks,
     ) -> Result<(), InputError> {
         let directory = self.clone();
         let path = |value: &Value, marks: &Marks| reader.path(&directory, value, marks);
-        let texts = || reader.each(value, &marks, &|one, marks| reader.text(one, marks));
+        let texts = || reader.each(value, marks, &|one, marks| reader.text(one, marks));
         let paths = |value: &Value, marks: &Marks| reader.each(value, marks, &path);
         match key.to_string().as_str() {
             "roots" => {
-                self.roots = reader.roots(value, &marks, &|value, marks| {
+                self.roots = reader.roots(value, marks, &|value, marks| {
                     reader.folders(&directory, value, marks)
                 })?;
                 self.given.has_roots = true;
             }
             "pillar_roots" => {
-                self.pillar_roots = reader.roots(value, &marks, &paths)?;
+                self.pillar_roots = reader.roots(value, marks, &paths)?;
                 self.given.has_pillar_roots = true;
             }
             "config" => {
-                path(value, &marks)?;
+                path(value, marks)?;
                 self.given.config = Some(value.to_string().into());
             }
             "deployed" => {
-                for (index, (deployed, folder)) in reader.map(value, &marks)?.iter().enumerate() {
-                    let marks = marks.child(index).cloned().unwrap_or_default();
+                for (index, (deployed, folder)) in reader.map(value, marks)?.iter().enumerate() {
+                    let below = marks.child(index).cloned().unwrap_or_default();
                     self.deployed
-                        .push((deployed.to_string(), path(folder, &marks)?));
+                        .push((deployed.to_string(), path(folder, &below)?));
                 }
             }
             "formulas" => {
                 self.formulas =
-                    reader.each(value, &marks, &|one, marks| reader.formula(one, marks))?;
+                    reader.each(value, marks, &|one, marks| reader.formula(one, marks))?;
             }
             "absent" => self.absent = texts()?,
             "secret" => self.secret = texts()?,
             "no_secret" => self.no_secret = texts()?,
             "minions" if value.as_map().is_some() => {
-                self.given.minions = reader.minions(&directory, value, &marks)?;
+                self.given.minions = reader.minions(&directory, value, marks)?;
             }
-            "minions" => self.minions = Some(path(value, &marks)?),
-            "stubs" => self.stubs = paths(value, &marks)?,
+            "minions" => self.minions = Some(path(value, marks)?),
+            "stubs" => self.stubs = paths(value, marks)?,
             "salt_version" => {
                 let version = value.to_string().parse();
                 let version = version
-                    .map_err(|e: UnknownVersion| reader.refused(&marks, value, e.to_string()))?;
+                    .map_err(|e: UnknownVersion| reader.refused(marks, value, e.to_string()))?;
                 self.salt_version = Some(version);
             }
-            "levels" => self.levels = reader.settings(value, &marks)?,
+            "levels" => self.levels = reader.settings(value, marks)?,
             name => {
                 return Err(reader.unknown(name, at_key, &KEYS));
             }

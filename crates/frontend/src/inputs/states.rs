@@ -18,7 +18,7 @@ use mapstack_states::TopOptions;
 
 use crate::inputs::compared_directory::ComparedDirectory;
 use crate::inputs::compared_files::{ComparedFiles, ComparedPillarFiles};
-use crate::inputs::flags::{Files, Functions, Input};
+use crate::inputs::flags::{EngineFlags, Input};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::pillar_changes;
 use crate::inputs::renamed;
@@ -57,7 +57,8 @@ impl State {
     pub(crate) fn of(
         sides: &mut ComparedFiles,
         index: usize,
-        ((files, functions), config): ((&Files, &Functions), Option<&Config>),
+        EngineFlags { files, functions }: EngineFlags<'_>,
+        config: Option<&Config>,
         memory: MemoryOf,
     ) -> Result<Self, InputError> {
         let served = std::mem::take(match index {
@@ -213,8 +214,8 @@ impl States {
     ) -> Result<Self, InputError> {
         let with_pillars = input.facts.pillar.is_none();
         let mut sides = ComparedFiles::new(&input.files, states, (config, with_pillars))?;
-        let flags = (&input.files, &input.functions);
-        let mut state = |index| State::of(&mut sides, index, (flags, config), memory).map(Arc::new);
+        let flags = input.engine_flags();
+        let mut state = |index| State::of(&mut sides, index, flags, config, memory).map(Arc::new);
         let both = [state(0)?, state(1)?];
         let compiled = |sides: ComparedPillarFiles| -> Result<(Compiling, Option<ComparedDirectory>), InputError> {
             let by = Compiling {

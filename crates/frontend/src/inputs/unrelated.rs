@@ -137,10 +137,10 @@ pub(crate) fn split(
     let mut asked = vec![false; named.len()];
     let [before, after] = states;
     for (env, top) in envs.iter().zip(&tops) {
-        look(after, (env, *top), (&named, &|_| true), &mut asked);
+        look(after, env, *top, &named, &|_| true, &mut asked);
         // Files that are the same in both states were searched above.
         let is_different = |path: &str| changed.has_path(env, path);
-        look(before, (env, *top), (&named, &is_different), &mut asked);
+        look(before, env, *top, &named, &is_different, &mut asked);
     }
     let mut related = others;
     let mut unrelated = Vec::new();
@@ -159,8 +159,10 @@ type IsMeant<'m> = &'m dyn Fn(&str) -> bool;
 /// Note which of some paths the files of a saltenv ask for.
 fn look(
     files: &dyn FileServer,
-    (env, top): (&str, Top),
-    (named, is_meant): (&[String], IsMeant<'_>),
+    env: &str,
+    top: Top,
+    named: &[String],
+    is_meant: IsMeant<'_>,
     asked: &mut [bool],
 ) {
     // Files that cannot be listed may load any of them.

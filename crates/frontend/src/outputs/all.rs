@@ -96,7 +96,7 @@ pub fn write_fleet(
             Ok::<_, Infallible>((id, result.unwrap_or_else(panicked)))
         });
         let summary = Summary::new(ids.len(), form.formulas());
-        let Ok(written) = write_minions(minions, (summary, output), goes_on);
+        let Ok(written) = write_minions(minions, summary, output, goes_on);
         written
     })
 }
@@ -108,7 +108,8 @@ pub fn write_fleet(
 /// A minion does not come. Why the output ends early is in what is returned.
 pub fn write_minions<E>(
     minions: impl Iterator<Item = Result<(impl AsRef<str>, Option<Done>), E>>,
-    (summary, mut output): (Summary, Box<dyn Output + '_>),
+    summary: Summary,
+    mut output: Box<dyn Output + '_>,
     mut goes_on: impl FnMut() -> bool,
 ) -> Result<Written, E> {
     let mut written = Written {
@@ -185,7 +186,7 @@ mod tests {
             Ok::<_, Infallible>((id, Some(Done { shown, report })))
         };
         let summary = Summary::new(ids.len(), form.formulas());
-        let Ok(written) = write_minions(ids.iter().map(done), (summary, output), || true);
+        let Ok(written) = write_minions(ids.iter().map(done), summary, output, || true);
         written
     }
 

@@ -92,7 +92,7 @@ impl Parts {
         let summary = Summary::new(self.run.minions, form.formulas());
         let minions = InOrder::new(self.files)?
             .map(|minion| minion.map(|Minion { id, done, .. }| (id, done)));
-        write_minions(minions, (summary, output), goes_on)
+        write_minions(minions, summary, output, goes_on)
     }
 }
 

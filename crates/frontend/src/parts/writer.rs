@@ -36,7 +36,8 @@ impl<'e> PartWriter<'e> {
     pub fn new(
         directory: &Path,
         shard: Shard,
-        (run, ids): (Run, &[String]),
+        run: Run,
+        ids: &[String],
         end: impl FnOnce(bool) -> End + 'e,
     ) -> io::Result<Self> {
         std::fs::create_dir_all(directory)?;
@@ -71,7 +72,7 @@ impl<'e> PartWriter<'e> {
         written.map_err(|e| of_file(&self.file, &e))
     }
 
-    fn record(&mut self, id: &str, (shown, said): (Option<Kept>, Option<Said>)) -> io::Result<()> {
+    fn record(&mut self, id: &str, shown: Option<Kept>, said: Option<Said>) -> io::Result<()> {
         let at = self.positions.pop().ok_or_else(|| {
             io::Error::other(format!("{id} is not among the minions of the part"))
         })?;
@@ -118,11 +119,11 @@ impl Output for PartWriter<'_> {
     fn put(&mut self, id: &str, shown: Shown, report: Option<&Report>) -> io::Result<()> {
         let said = report.map(|report| self.said(report)).transpose()?;
         self.selects_any = true;
-        self.record(id, (Some(Kept::of(shown)), said))
+        self.record(id, Some(Kept::of(shown)), said)
     }
 
     fn leave_out(&mut self, id: &str) -> io::Result<()> {
-        self.record(id, (None, None))
+        self.record(id, None, None)
     }
 
     fn kept(&self, _: usize) -> Option<usize> {

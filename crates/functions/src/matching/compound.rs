@@ -181,7 +181,7 @@ impl Matcher<'_, '_> {
             ("opts".into(), opts),
             ("minion_id".into(), self.id.clone().into()),
         ];
-        tree_matcher(tree, self.vm, name, (arguments, keywords))
+        tree_matcher(tree, self.vm, name, arguments, keywords)
     }
 }
 

@@ -39,10 +39,12 @@ const OF_RESOURCES: [&str; 2] = ["managing_minion", "resource"];
 /// A matcher that does not exist, and a target that the matcher cannot read; the reference gives up the whole top
 /// file then. Targets that it only logs are warnings and match no minion.
 pub fn confirm_top(
-    (run, tree): (&dyn Context, &dyn TreeContext),
+    run: &dyn Context,
+    tree: &dyn TreeContext,
     vm: &Vm<'_>,
     id: &str,
-    (target, matcher): (&Key, Option<&Value>),
+    target: &Key,
+    matcher: Option<&Value>,
 ) -> Result<bool> {
     let name = match matcher {
         None => "compound",
@@ -58,7 +60,7 @@ pub fn confirm_top(
     };
     let target = target.to_value();
     if tree.tree_memo().has_matchers(tree)
-        && let Some(is_meant) = by_own_matcher((run, tree), vm, name, &target)?
+        && let Some(is_meant) = by_own_matcher(run, tree, vm, name, &target)?
     {
         return Ok(is_meant);
     }
@@ -116,7 +118,8 @@ pub fn is_in_group(run: &dyn Context, vm: &Vm<'_>, id: &str, target: &Value) -> 
 /// The answer of the tree's matcher of a name, if it has one. A tree can replace the whole test of targets as well,
 /// which is not run.
 fn by_own_matcher(
-    (run, tree): (&dyn Context, &dyn TreeContext),
+    run: &dyn Context,
+    tree: &dyn TreeContext,
     vm: &Vm<'_>,
     name: &str,
     target: &Value,
@@ -132,7 +135,7 @@ fn by_own_matcher(
     if name == "nodegroup" {
         arguments.push(run.option("nodegroups"));
     }
-    tree_matcher(tree, vm, name, (arguments, Vec::new()))
+    tree_matcher(tree, vm, name, arguments, Vec::new())
 }
 
 /// The error of a matcher that top files cannot name.

@@ -54,8 +54,8 @@ impl State {
                 let last = operands.last().filter(|last| last.value.is_same(value));
                 last.and_then(|last| self.moved(last))
             }
-            ExprKind::Call { callee, args } => self.call(by, (callee, args), operands, value),
-            ExprKind::Filter { name, args, .. } => self.filter(by, (name, args), operands, value),
+            ExprKind::Call { callee, args } => self.call(by, callee, args, operands, value),
+            ExprKind::Filter { name, args, .. } => self.filter(by, name, args, operands, value),
             ExprKind::Binary(..) | ExprKind::Slice { .. } if is_container(value) => {
                 self.rearranged(by, operands, value)
             }

@@ -44,7 +44,8 @@ impl State {
     pub(super) fn filter(
         &mut self,
         by: &Evaluated<'_>,
-        (name, args): (&str, &Args),
+        name: &str,
+        args: &Args,
         operands: &[Operand],
         value: &Obj,
     ) -> Option<Node> {

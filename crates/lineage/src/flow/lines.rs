@@ -107,7 +107,7 @@ impl State {
             let on_line = runs.iter().zip(&places).skip(begin);
             let on_line = on_line.take_while(|((run, _), _)| run.start < range.end);
             let printed = on_line.map(|((run, nodes), (_, place))| {
-                of_text.printing((run, nodes), place, (line, &range))
+                of_text.printing(run, nodes, place, line, &range)
             });
             let printed: Vec<Printing> = printed.collect();
             lines.add(&of_text.claim((line, &range), &runs[begin..]), printed);
@@ -159,9 +159,11 @@ impl OfText<'_> {
     /// The text that an expression printed into a line.
     fn printing(
         &self,
-        (run, nodes): (&Range<usize>, &[Node]),
+        run: &Range<usize>,
+        nodes: &[Node],
         place: &Place,
-        (line, range): (usize, &Range<usize>),
+        line: usize,
+        range: &Range<usize>,
     ) -> Printing {
         let source = source_of(place);
         if let [one] = nodes

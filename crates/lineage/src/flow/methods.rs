@@ -16,7 +16,8 @@ impl State {
     pub(super) fn call(
         &mut self,
         by: &Evaluated<'_>,
-        (callee, args): (&Expr, &Args),
+        callee: &Expr,
+        args: &Args,
         operands: &[Operand],
         value: &Obj,
     ) -> Option<Node> {
@@ -27,9 +28,9 @@ impl State {
         if let (ExprKind::Attr(_, name), Some(object)) = (&callee.kind, operands.first()) {
             match &object.value {
                 Obj::Dict(dict) => {
-                    return self.dict_method(by, (dict, name), args, operands, value);
+                    return self.dict_method(by, dict, name, args, operands, value);
                 }
-                Obj::List(list) => return self.list_method(by, (list, name), operands, value),
+                Obj::List(list) => return self.list_method(by, list, name, operands, value),
                 _ => {}
             }
         }
@@ -57,7 +58,8 @@ impl State {
     fn dict_method(
         &mut self,
         by: &Evaluated<'_>,
-        (dict, name): (&DictRef, &str),
+        dict: &DictRef,
+        name: &str,
         args: &Args,
         operands: &[Operand],
         value: &Obj,
@@ -160,7 +162,8 @@ impl State {
     fn list_method(
         &mut self,
         by: &Evaluated<'_>,
-        (list, name): (&ListRef, &str),
+        list: &ListRef,
+        name: &str,
         operands: &[Operand],
         value: &Obj,
     ) -> Option<Node> {

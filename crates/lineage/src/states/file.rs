@@ -54,11 +54,14 @@ pub struct FileLines {
 /// # Errors
 /// The bytes of the file are not known, or Salt refuses the state.
 pub fn explain_file<'x>(
-    (engine, minion): (&'x Engine, &'x Minion),
-    (high, settled): (&'x High, (Value, Vec<Refusal>)),
-    (files, file): (&ManagedFiles<'_>, &ManagedFile),
+    engine: &'x Engine,
+    minion: &'x Minion,
+    high: &'x High,
+    settled: (Value, Vec<Refusal>),
+    files: &ManagedFiles<'_>,
+    file: &ManagedFile,
 ) -> Result<FileLines, Content> {
-    StatesExplainer::new((engine, minion), (high, settled)).file((files, file))
+    StatesExplainer::new(engine, minion, high, settled).file(files, file)
 }
 
 impl StatesExplainer<'_> {
@@ -68,7 +71,8 @@ impl StatesExplainer<'_> {
     /// The bytes of the file are not known, or Salt refuses the state.
     pub fn file(
         &mut self,
-        (files, file): (&ManagedFiles<'_>, &ManagedFile),
+        files: &ManagedFiles<'_>,
+        file: &ManagedFile,
     ) -> Result<FileLines, Content> {
         let states = self.states.clone();
         let mut explaining = self.explaining();
@@ -76,7 +80,7 @@ impl StatesExplainer<'_> {
         let (lines, node) = match file.way() {
             way @ (Way::Served(_) | Way::Template(_)) => {
                 let given = given(file, &arguments);
-                let made = explaining.traced.lines(&file.state.saltenv, (way, given));
+                let made = explaining.traced.lines(&file.state.saltenv, way, given);
                 made.map_err(failed)?
             }
             Way::Arguments | Way::Nothing => {
@@ -85,12 +89,12 @@ impl StatesExplainer<'_> {
                     other => return Err(other),
                 };
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                explaining.of_arguments(&text, (file, &arguments))
+                explaining.of_arguments(&text, file, &arguments)
             }
         };
         let states = explaining.states;
-        let whole = arguments.with_lines(&file.path, (lines, node));
-        let mut explained = self.explained(whole, states);
+        let (data, node) = arguments.with_lines(&file.path, &lines, node);
+        let mut explained = self.explained(data, node, states);
         explained
             .states
             .retain(|state| state.function == file.function);
@@ -116,7 +120,7 @@ struct Arguments {
 
 impl Arguments {
     /// The lines of a file below its path, beside the functions of the ID below that.
-    fn with_lines(self, path: &str, (lines, node): (Value, Node)) -> (Map, Node) {
+    fn with_lines(self, path: &str, lines: &Value, node: Node) -> (Map, Node) {
         let path = Key::from(path);
         let (mut data, mut whole) = (Map::new(), Node::default());
         let mut own = Map::new();
@@ -218,7 +222,8 @@ impl Explaining<'_, '_> {
     fn of_arguments(
         &mut self,
         text: &str,
-        (file, arguments): (&ManagedFile, &Arguments),
+        file: &ManagedFile,
+        arguments: &Arguments,
     ) -> (Value, Node) {
         let unknown = self.traced.unknown(&Value::None);
         let owner = arguments.node.claim().cloned().unwrap_or(unknown);
@@ -320,12 +325,12 @@ fn of_pool<'l>(line: &'l str, pool: &mut [Piece]) -> LineOf<'l> {
     let Some((node, number)) = pool.iter_mut().find_map(has) else {
         return (line, None, Vec::new());
     };
-    let claim = node.claim().map(|claim| in_scalar(claim, (line, number)));
+    let claim = node.claim().map(|claim| in_scalar(claim, line, number));
     (line, claim, Vec::new())
 }
 
 /// The claim on a line of a scalar of several.
-fn in_scalar(claim: &Claim, (line, number): (&str, usize)) -> Claim {
+fn in_scalar(claim: &Claim, line: &str, number: usize) -> Claim {
     let (at, from) = match &claim.at {
         At::Printed(at, from) => (&**at, &from[..]),
         at => (at, &[][..]),

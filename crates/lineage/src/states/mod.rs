@@ -13,12 +13,12 @@ use mapstack_value::{Key, Map, Value};
 
 pub use file::{FileLines, explain_file};
 
-use crate::Lineage;
 use crate::flow::Traced;
 use crate::layers::Reason;
 use crate::states::traced::TracedSls;
 use crate::states::written::{Argument, Written};
 use crate::tree::{At, Claim, How, Node};
+use crate::{Lineage, Secrets};
 
 /// The states of a minion, with the origins of their arguments.
 #[derive(Debug)]
@@ -90,11 +90,13 @@ pub struct RequisiteOrigin {
 /// ```
 #[must_use]
 pub fn explain_states<'x>(
-    (engine, minion): (&'x Engine, &'x Minion),
-    (high, settled): (&'x High, (Value, Vec<Refusal>)),
+    engine: &'x Engine,
+    minion: &'x Minion,
+    high: &'x High,
+    settled: (Value, Vec<Refusal>),
     only: &[Key],
 ) -> ExplainedStates {
-    StatesExplainer::new((engine, minion), (high, settled)).states(only)
+    StatesExplainer::new(engine, minion, high, settled).states(only)
 }
 
 /// Explains the states and files of a minion, for several questions: each sls is followed once.
@@ -111,8 +113,10 @@ impl<'x> StatesExplainer<'x> {
     /// An explainer of high data, which comes with what it settles to ([`High::settled`]).
     #[must_use]
     pub fn new(
-        (engine, minion): (&'x Engine, &'x Minion),
-        (high, (states, refusals)): (&'x High, (Value, Vec<Refusal>)),
+        engine: &'x Engine,
+        minion: &'x Minion,
+        high: &'x High,
+        (states, refusals): (Value, Vec<Refusal>),
     ) -> Self {
         StatesExplainer {
             engine,
@@ -139,7 +143,7 @@ impl<'x> StatesExplainer<'x> {
             node.set(id, inside, key);
         }
         let states = explaining.states;
-        self.explained((data, node), states)
+        self.explained(data, node, states)
     }
 
     fn explaining(&mut self) -> Explaining<'_, 'x> {
@@ -152,7 +156,7 @@ impl<'x> StatesExplainer<'x> {
     }
 
     /// The places found for some data with its origins.
-    fn explained(&self, (data, node): (Map, Node), states: Vec<Unplaced>) -> ExplainedStates {
+    fn explained(&self, data: Map, node: Node, states: Vec<Unplaced>) -> ExplainedStates {
         let data = Value::Map(data);
         let done = self.traced.done().clone();
         let traced = Traced {
@@ -161,7 +165,10 @@ impl<'x> StatesExplainer<'x> {
             printed: Default::default(),
             texts: done.texts,
         };
-        let secrets = (done.secrets, self.engine.policy().clone());
+        let secrets = Secrets {
+            texts: done.secrets,
+            policy: self.engine.policy().clone(),
+        };
         let facts = FactPlaces::new(self.minion);
         let lineage = Lineage::of_map(traced, data.clone(), facts, secrets);
         let shown = |path: &str| match done.shown.get(path) {
@@ -225,7 +232,7 @@ impl Explaining<'_, '_> {
     /// The functions of an ID.
     fn state(&mut self, id: &Key, body: &Map) -> Explained {
         let text = |mark: &str| body.get(mark).and_then(Value::as_str).unwrap_or_default();
-        let own = self.traced.number((text("__env__"), text("__sls__")));
+        let own = self.traced.number(text("__env__"), text("__sls__"));
         let declared = own.and_then(|sls| self.traced.claim(sls, std::slice::from_ref(id)));
         let key = own.and_then(|sls| self.traced.key(sls, &[], id));
         let (mut data, mut nodes) = (Map::new(), Vec::new());
@@ -302,7 +309,10 @@ impl Explaining<'_, '_> {
         }
         for (name, value) in entries() {
             let is_added = name.as_str() == Some("order")
-                && self.written.arguments(state.place(name)).is_empty();
+                && self
+                    .written
+                    .arguments(state.id, state.module, name)
+                    .is_empty();
             match (all.get(name), value) {
                 _ if is_added => {}
                 // Each list of a requisite counts.
@@ -329,9 +339,9 @@ impl Explaining<'_, '_> {
     /// The origins of an argument, and those of its name.
     fn argument(&mut self, state: &State<'_>, name: &Key, value: &Value) -> (Node, Option<Claim>) {
         let written = self.written;
-        let own = written.arguments(state.place(name));
+        let own = written.arguments(state.id, state.module, name);
         let same = own.iter().rev().find(|one| one.value.is_same(value));
-        let same = same.or_else(|| written.used(state.id, (state.module, name), value));
+        let same = same.or_else(|| written.used(state.id, state.module, name, value));
         let first = same.or(own.first()).cloned();
         let key = first.as_ref().and_then(|one| self.traced.key_at(one));
         let node = match (same.cloned(), value) {
@@ -364,7 +374,10 @@ impl Explaining<'_, '_> {
 
     /// The origins of a list that several sls or states made.
     fn list(&mut self, state: &State<'_>, name: &Key, items: &[Value]) -> Node {
-        let own = self.written.arguments(state.place(name)).to_vec();
+        let own = self
+            .written
+            .arguments(state.id, state.module, name)
+            .to_vec();
         let mut pool: Vec<(Value, Option<Node>)> = Vec::new();
         for one in &own {
             for (index, item) in one.value.as_list().into_iter().flatten().enumerate() {
@@ -377,7 +390,7 @@ impl Explaining<'_, '_> {
             let node = match known {
                 Some(at) => pool.swap_remove(at).1,
                 None => {
-                    let given = self.written.given((state.id, name), item);
+                    let given = self.written.given(state.id, name, item);
                     given.and_then(|given| {
                         let node = self.traced.node(&given.argument)?;
                         // It is written the other way round.
@@ -411,11 +424,11 @@ impl Explaining<'_, '_> {
                 text => Some(("id".to_owned(), text.to_string())),
             };
             let Some(other) = other else { continue };
-            let own = self.written.arguments(state.place(name)).iter();
+            let own = self.written.arguments(state.id, state.module, name).iter();
             let mut own = own.filter_map(|one| one.value.as_list()).flatten();
             let given = match own.any(|known| known.is_same(item)) {
                 true => None,
-                false => self.written.given((state.id, name), item),
+                false => self.written.given(state.id, name, item),
             };
             let requisite = RequisiteOrigin {
                 argument: name.to_string(),
@@ -438,13 +451,6 @@ struct State<'s> {
     name: Key,
     /// The claim on the ID.
     key: Option<&'s Claim>,
-}
-
-impl State<'_> {
-    /// The place of an argument among those that sls write.
-    fn place<'p>(&'p self, name: &'p Key) -> (&'p Key, &'p Key, &'p Key) {
-        (self.id, self.module, name)
-    }
 }
 
 fn is_requisite(name: &Key) -> bool {

@@ -67,7 +67,7 @@ impl<'t> TracedSls<'t> {
     }
 
     /// The number of an sls.
-    pub fn number(&self, (saltenv, name): (&str, &str)) -> Option<usize> {
+    pub fn number(&self, saltenv: &str, name: &str) -> Option<usize> {
         let is_it = |sls: &GotSls| sls.name == name && sls.saltenv == saltenv;
         self.sls.iter().position(is_it)
     }
@@ -178,7 +178,8 @@ impl<'t> TracedSls<'t> {
     pub fn lines(
         &mut self,
         saltenv: &str,
-        (way, given): (Way<'_>, Given),
+        way: Way<'_>,
+        given: Given,
     ) -> Result<(Value, Node), Error> {
         let run = self.engine.run(self.minion).with_saltenv(saltenv);
         let run = run.following_secrets();

@@ -91,17 +91,12 @@ impl Written {
                     .entry(function)
                     .or_insert_with(|| key.clone());
                 let above = [above, &[id.clone(), key.clone()]].concat();
-                self.add_arguments((sls, &above), (id, &module), args);
+                self.add_arguments(sls, &above, id, &module, args);
             }
         }
     }
 
-    fn add_arguments(
-        &mut self,
-        (sls, above): (usize, &[Key]),
-        (id, module): (&Key, &Key),
-        args: &[Value],
-    ) {
+    fn add_arguments(&mut self, sls: usize, above: &[Key], id: &Key, module: &Key, args: &[Value]) {
         for (index, arg) in args.iter().enumerate() {
             for (name, value) in arg.as_map().into_iter().flatten() {
                 let place = (id.clone(), module.clone(), name.clone());
@@ -126,7 +121,7 @@ impl Written {
         self.functions.get(&(sls, id.clone(), module.clone()))
     }
 
-    pub fn arguments(&self, (id, module, name): (&Key, &Key, &Key)) -> &[Argument] {
+    pub fn arguments(&self, id: &Key, module: &Key, name: &Key) -> &[Argument] {
         let place = (id.clone(), module.clone(), name.clone());
         self.arguments.get(&place).map_or(&[], Vec::as_slice)
     }
@@ -152,7 +147,7 @@ impl Written {
     }
 
     /// The argument of another state that has this value, if one uses arguments of the other.
-    pub fn used(&self, id: &Key, (module, name): (&Key, &Key), value: &Value) -> Option<&Argument> {
+    pub fn used(&self, id: &Key, module: &Key, name: &Key, value: &Value) -> Option<&Argument> {
         let links = self
             .moved
             .iter()
@@ -183,7 +178,7 @@ impl Written {
     }
 
     /// The requisite that another state gives one: an item of the list that became this item.
-    pub fn given(&self, (id, name): (&Key, &Key), item: &Value) -> Option<Given<'_>> {
+    pub fn given(&self, id: &Key, name: &Key, item: &Value) -> Option<Given<'_>> {
         let argument = format!("{name}_in");
         let (module, giver) = item.as_map()?.iter().next()?;
         let mut places = self.moved.iter().filter(|(other, of, what)| {

@@ -20,7 +20,7 @@ impl Run<'_> {
     pub(super) fn parsed_pipe(&self, text: &str, allowed: &Allowed) -> Pipe {
         let host = RunHost::new(self);
         Pipe::parse(text, allowed, &|name, is_in_salt| {
-            tree_has_renderer(&host, &|work| self.on_vm(|vm| work(vm)), (name, is_in_salt))
+            tree_has_renderer(&host, &|work| self.on_vm(|vm| work(vm)), name, is_in_salt)
         })
     }
 

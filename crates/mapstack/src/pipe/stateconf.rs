@@ -85,9 +85,9 @@ impl Run<'_> {
             (Some(pipe), Made::Text(text)) => {
                 let (maps, whole) = text.into_source();
                 if let Some(end) = end_marker(&whole) {
-                    self.run_pass(&job, pipe, (&whole[..end], &maps), true)?;
+                    self.run_pass(&job, pipe, &whole[..end], &maps, true)?;
                 }
-                self.run_pass(&job, pipe, (&whole, &maps), false)
+                self.run_pass(&job, pipe, &whole, &maps, false)
                     .map(Made::Data)
             }
         }
@@ -98,7 +98,8 @@ impl Run<'_> {
         &self,
         job: &Rewriting<'_, '_>,
         pipe: &Renderers,
-        (text, maps): (&str, &[SourceMap]),
+        text: &str,
+        maps: &[SourceMap],
         is_first_pass: bool,
     ) -> Result<Data> {
         let sls = &job.source.sls;

@@ -120,7 +120,7 @@ impl<'e, T> Found<'e, T> {
     ) -> Self {
         let probe = answers.probe(run);
         let beside = run.beside(None);
-        let done = Done::in_run((work(&beside), None), &beside, run);
+        let done = Done::in_run(work(&beside), None, &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
         Found::done(done, beside, is_changed, false)
     }
@@ -231,7 +231,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         let is_changed = !has_given_facts(&beside, probe);
         let record = recorder.finish(&beside);
         let facts = self.notes_facts.then(|| record.facts()).flatten();
-        let done = Done::in_run((value, facts), &beside, run);
+        let done = Done::in_run(value, facts, &beside, run);
         let is_shared = match (record, size, is_changed, &recorded) {
             (Record::Shared(steps), Some(size), false, Some(recorded)) => {
                 self.keep(recorded, steps, &done, size);
@@ -311,7 +311,8 @@ impl<K: WorkKey, T> SharedWork<K, T> {
 impl<T> Done<T> {
     /// The result of work that was done in a run beside another one.
     fn in_run(
-        (value, facts): (T, Option<Vec<FactRead>>),
+        value: T,
+        facts: Option<Vec<FactRead>>,
         beside: &Run<'_>,
         run: &Run<'_>,
     ) -> Arc<Self> {

@@ -139,14 +139,16 @@ impl Work<'_> {
             self.check_order(
                 &function,
                 &BEFORE,
-                (&own, &memory.required.borrow()),
+                &own,
+                &memory.required.borrow(),
                 &after,
                 "comes after it",
             )?;
             self.check_order(
                 &function,
                 &AFTER,
-                (&own, &memory.required_in.borrow()),
+                &own,
+                &memory.required_in.borrow(),
                 &before,
                 "comes before it",
             )?;
@@ -185,7 +187,8 @@ impl Work<'_> {
         &self,
         function: &StateFunction,
         kinds: &[&str],
-        (own, extended): (&str, &Requisites),
+        own: &str,
+        extended: &Requisites,
         others: &HashSet<String>,
         how: &str,
     ) -> Result<()> {

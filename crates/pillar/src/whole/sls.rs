@@ -262,7 +262,7 @@ impl SlsReader<'_, '_> {
             own.value = render.own(map).into();
         }
         known.states.insert(asked.sls.into(), Some(own));
-        let given = self.included(asked, (&found, &includes, &render), known, &mut errors)?;
+        let given = self.included(asked, &found, &includes, &render, known, &mut errors)?;
         Ok(SlsData {
             given: Some(given),
             errors,
@@ -297,7 +297,9 @@ impl SlsReader<'_, '_> {
     fn included(
         &self,
         asked: &PendingSls<'_>,
-        (found, includes, render): (&Found, &[Value], &Render),
+        found: &Found,
+        includes: &[Value],
+        render: &Render,
         known: &mut SlsCache,
         errors: &mut Vec<PillarError>,
     ) -> Result<IncludeValues> {

@@ -51,7 +51,7 @@ fn loaded(
     date_of: &PyObjectRef,
     vm: &VirtualMachine,
 ) -> PyResult {
-    let documents = match load_objects(text, &Limits::default(), (salt, many)) {
+    let documents = match load_objects(text, &Limits::default(), salt, many) {
         Ok(documents) => documents,
         Err(error) => return Ok(problem(&error, vm)),
     };

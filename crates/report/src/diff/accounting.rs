@@ -104,7 +104,8 @@ impl Accounting {
     #[must_use]
     pub fn new(
         configurations: Vec<(String, Way)>,
-        (changed, unread): (usize, Vec<String>),
+        changed: usize,
+        unread: Vec<String>,
         only: bool,
     ) -> Self {
         let is_meant = |path: &String| !only || is_meant(&configurations, path);
@@ -389,7 +390,7 @@ mod tests {
             .to_vec()
         };
         let formulas = || vec![("ssh".into(), Way::Map), ("users".into(), Way::Data)];
-        let accounting = Accounting::new(formulas(), (9, unread()), false);
+        let accounting = Accounting::new(formulas(), 9, unread(), false);
         assert_eq!(
             accounting.lines(),
             [
@@ -400,11 +401,11 @@ mod tests {
             ]
         );
         assert!(!accounting.is_empty_handed());
-        assert!(Accounting::new(formulas(), (8, unread()), false).is_empty_handed());
-        let only = Accounting::new(formulas(), (8, unread()), true);
+        assert!(Accounting::new(formulas(), 8, unread(), false).is_empty_handed());
+        let only = Accounting::new(formulas(), 8, unread(), true);
         assert_eq!((only.not_compared.len(), only.elsewhere), (6, 2));
         assert!(only.is_empty_handed());
         let others = vec!["web/init.sls".into()];
-        assert!(!Accounting::new(formulas(), (1, others), true).is_empty_handed());
+        assert!(!Accounting::new(formulas(), 1, others, true).is_empty_handed());
     }
 }

@@ -25,20 +25,16 @@ pub(super) fn renames(groups: &[&Group]) -> BTreeMap<usize, usize> {
         common.entry(key).or_default()[side].push(at);
     }
     for [gone, new] in common.into_values() {
-        pair(groups, (gone, new), &mut found);
+        pair(groups, &gone, &new, &mut found);
     }
     found
 }
 
 /// Pair what is the only one with its value: below the same key, or else anywhere, if the value tells something.
-fn pair(
-    groups: &[&Group],
-    (gone, new): (Vec<usize>, Vec<usize>),
-    found: &mut BTreeMap<usize, usize>,
-) {
+fn pair(groups: &[&Group], gone: &[usize], new: &[usize], found: &mut BTreeMap<usize, usize>) {
     let parent = |at: &usize| groups.get(*at).and_then(|group| parent(&group.change.path));
     let mut left = Vec::new();
-    for at in &gone {
+    for at in gone {
         let beside = |other: &&usize| parent(other) == parent(at);
         let rivals = gone.iter().filter(beside).count();
         let news: Vec<&usize> = new.iter().filter(beside).collect();

@@ -55,7 +55,7 @@ pub(super) fn entries<'d>(report: &Report<'d>) -> Vec<StatesEntry<'d>> {
         let PlanChange::State(change) = &group.change else {
             return None;
         };
-        Some(of_state(report, (group, change), minions))
+        Some(of_state(report, group, change, minions))
     });
     let states = with_moves(report, states.collect());
     let states = states.into_iter().chain(of_order(report, order));
@@ -150,7 +150,8 @@ fn on_a_line(name: &str) -> String {
 
 fn of_state<'d>(
     report: &Report<'d>,
-    (group, change): (&'d StatesGroup, &'d StateChange),
+    group: &'d StatesGroup,
+    change: &'d StateChange,
     minions: Minions<'d>,
 ) -> StatesEntry<'d> {
     let secrets = secrets(report, group);
@@ -165,7 +166,7 @@ fn of_state<'d>(
     }
     for (at, file) in change.files.iter().take(MAX_FILES).enumerate() {
         let of = causes.files.get(at).cloned().unwrap_or_default();
-        all.extend(file_lines((file, &of), change, &secrets));
+        all.extend(file_lines(file, &of, change, &secrets));
     }
     let more = change.files.len().saturating_sub(MAX_FILES);
     if more > 0 {
@@ -284,7 +285,8 @@ fn argument_lines(change: &Change, is_only: bool, secrets: &Secrets) -> Vec<Line
 
 /// The lines of a file, below its path unless it is the only one.
 fn file_lines(
-    (file, causes): (&FileChange, &FileCauses),
+    file: &FileChange,
+    causes: &FileCauses,
     of: &StateChange,
     secrets: &Secrets,
 ) -> Vec<Line> {

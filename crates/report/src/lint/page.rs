@@ -72,11 +72,7 @@ struct Quotes(HashMap<usize, (String, Vec<usize>)>);
 
 impl Quotes {
     /// The lines of a report's file around one.
-    fn around(
-        &mut self,
-        (report, source): (&Report, &Arc<str>),
-        line: usize,
-    ) -> Vec<(usize, String)> {
+    fn around(&mut self, report: &Report, source: &Arc<str>, line: usize) -> Vec<(usize, String)> {
         let known = Arc::as_ptr(source).addr();
         let (text, starts) = self.0.entry(known).or_insert_with(|| {
             let starred = report.starred(source);
@@ -104,7 +100,7 @@ fn item((formula, report, finding): (&str, &Report, &Finding), quotes: &mut Quot
     };
     if !finding.whole_file {
         let line = place.line();
-        quoted.lines = quotes.around((report, &place.source), line);
+        quoted.lines = quotes.around(report, &place.source, line);
         (quoted.text, quoted.line) = (place.to_string(), line);
     }
     let related = finding.related.iter();

@@ -35,7 +35,8 @@ impl<'r> Text<'r> {
     /// The findings with excerpts, as `finding` prints one: one for each cause, or each by itself.
     pub fn findings(
         &self,
-        (only_errors, each): (bool, bool),
+        only_errors: bool,
+        each: bool,
         finding: impl Fn(&Report, &Finding) -> String,
     ) -> String {
         let (mut text, mut most) = (String::new(), Most::default());
@@ -358,7 +359,7 @@ pub fn rules() -> String {
 pub fn fixes(files: &BTreeMap<String, Fixed>, starred: &dyn Fn(&str) -> String) -> String {
     let of = |(file, change): (&String, &Fixed)| {
         let (before, after) = (starred(&change.before), starred(&change.after));
-        patch(&before, &after, (file, file))
+        patch(&before, &after, file, file)
     };
     files.iter().map(of).collect()
 }

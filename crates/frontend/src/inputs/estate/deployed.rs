@@ -45,7 +45,7 @@ impl Deployment {
             ("pillar_roots", Kind::Pillars),
         ] {
             if let Some(envs) = lists(option) {
-                found.read(envs, kind, (folders, layout), given);
+                found.read(envs, kind, folders, layout, given);
             }
         }
         for (path, kind) in USUAL {
@@ -65,13 +65,7 @@ impl Deployment {
         found
     }
 
-    fn read(
-        &mut self,
-        envs: &Map,
-        kind: Kind,
-        (folders, layout): (&Folders, &Layout),
-        given: &Given,
-    ) {
+    fn read(&mut self, envs: &Map, kind: Kind, folders: &Folders, layout: &Layout, given: &Given) {
         for (env, listed) in envs {
             let listed = match listed {
                 Value::Str(one) => vec![one.to_string()],

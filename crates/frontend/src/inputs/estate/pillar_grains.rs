@@ -7,7 +7,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::{Error, ErrorKind};
 
 use super::ids::{FoundMinions, GivenGrains, extend};
-use crate::inputs::flags::{Facts, Files, Functions};
+use crate::inputs::flags::{EngineFlags, Facts, Files, Functions};
 use crate::inputs::functions::MemoryOf;
 use crate::inputs::pillars::{ConfiguredPillars, Silent};
 use crate::inputs::{InputError, Project};
@@ -35,7 +35,7 @@ pub fn give_grains(
     let project = files.project.as_ref();
     let key = project.and_then(Project::grains_of_pillar);
     if let (Some(key), Some(found)) = (key, &mut facts.found) {
-        let pillars = PillarGrains::of(key, (files, functions), memory)?;
+        let pillars = PillarGrains::of(key, EngineFlags { files, functions }, memory)?;
         let given = GivenGrains::new(move |minion| pillars.give(&minion));
         *found = Arc::new(FoundMinions::clone(found).with_given(given));
     }
@@ -47,7 +47,7 @@ impl PillarGrains {
     ///
     /// # Errors
     /// The project has no pillar, or its files cannot be opened.
-    fn of(key: &str, flags: (&Files, &Functions), memory: MemoryOf) -> Result<Self, InputError> {
+    fn of(key: &str, flags: EngineFlags<'_>, memory: MemoryOf) -> Result<Self, InputError> {
         // The verb warns of the same files.
         match ConfiguredPillars::of(None, flags, memory, &Silent)? {
             Some(pillars) => Ok(PillarGrains {

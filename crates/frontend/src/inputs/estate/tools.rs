@@ -41,7 +41,7 @@ impl Tools {
             let folder = path.parent().unwrap_or(Path::new(""));
             match path.file_name().and_then(|name| name.to_str()) {
                 Some("Saltfile") => tools.saltfile(folder, &text),
-                Some("Vagrantfile") => tools.vagrantfile((path, folder), &text, folders),
+                Some("Vagrantfile") => tools.vagrantfile(path, folder, &text, folders),
                 _ => tools.kitchen(&text),
             }
         }
@@ -61,7 +61,7 @@ impl Tools {
         }
     }
 
-    fn vagrantfile(&mut self, (path, folder): (&Path, &Path), text: &str, folders: &Folders) {
+    fn vagrantfile(&mut self, path: &Path, folder: &Path, text: &str, folders: &Folders) {
         for (number, line) in text.lines().enumerate() {
             let line = line.trim_start();
             if line.starts_with('#') {

@@ -36,7 +36,7 @@ pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> R
     let of_reading = steps_of(reader) - read_before;
     if is_whole && reader.is_silent() {
         let steps = reader.meter.spent.get() - before - of_reading;
-        memo.keep(asked, &reader.readings(), (&exports, steps));
+        memo.keep(asked, &reader.readings(), &exports, steps);
     }
     Ok(exports)
 }

@@ -102,12 +102,7 @@ impl Memo {
     }
 
     /// Keep what queries came to, with what was read for it and what it cost besides.
-    pub(super) fn keep(
-        &self,
-        asked: Asked<'_>,
-        read: &[Reading],
-        (exports, steps): (&Exports, usize),
-    ) {
+    pub(super) fn keep(&self, asked: Asked<'_>, read: &[Reading], exports: &Exports, steps: usize) {
         let of_files: usize = read.iter().map(|reading| reading.steps).sum();
         let of_exports: usize = exports.iter().map(|(_, node)| Node::size(node)).sum();
         let names: usize = asked.files.iter().map(|files| files.len()).sum();

@@ -42,7 +42,7 @@ impl Files {
     /// All files below a directory.
     pub fn below(host: &dyn Host<Value>, directory: &str, naming: Naming) -> Result<Self> {
         let mut files = Files::default();
-        files.walk(host, directory, (directory, ""), naming)?;
+        files.walk(host, directory, directory, "", naming)?;
         Ok(files)
     }
 
@@ -63,7 +63,8 @@ impl Files {
         &mut self,
         host: &dyn Host<Value>,
         root: &str,
-        (directory, way): (&str, &str),
+        directory: &str,
+        way: &str,
         naming: Naming,
     ) -> Result<()> {
         if way.split('/').count() > MAX_DEPTH {
@@ -87,7 +88,7 @@ impl Files {
             .map(|entry| entry.name().to_owned());
         for name in walked(directories.collect()) {
             let way = join(way, &name);
-            self.walk(host, root, (&join(directory, &name), &way), naming)?;
+            self.walk(host, root, &join(directory, &name), &way, naming)?;
         }
         Ok(())
     }

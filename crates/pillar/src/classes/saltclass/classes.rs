@@ -47,7 +47,7 @@ impl Class {
     /// The pillars as an object of their own, as the reference copies those of the node.
     pub fn own_copy_of_pillars(&self, host: &dyn Host<Obj>) -> Result<Obj> {
         let pillars = self.pillars().to_value();
-        let value = pillars.map_err(|e| self.wrong((host, &["pillars"]), &e.to_string()))?;
+        let value = pillars.map_err(|e| self.wrong(host, &["pillars"], &e.to_string()))?;
         Ok(Obj::from_shared(&value))
     }
 
@@ -59,7 +59,7 @@ impl Class {
             Obj::Str(text) => Ok(text.chars().map(|c| Obj::from(c.to_string())).collect()),
             other => {
                 let message = format!("`{what}` must be a list, not {}", described(other));
-                Err(self.wrong((host, &[what]), &message).help(format!(
+                Err(self.wrong(host, &[what], &message).help(format!(
                     "write each item behind a dash; leave `{what}:` out if there are none"
                 )))
             }
@@ -73,13 +73,13 @@ impl Class {
                 "an item of `{what}` must be the name of a class, not {}",
                 described(item)
             );
-            return Err(self.wrong((host, &[what]), &message));
+            return Err(self.wrong(host, &[what], &message));
         };
         Ok(name.to_string())
     }
 
     /// An error about the value below some keys in the class.
-    pub fn wrong(&self, (host, keys): (&dyn Host<Obj>, &[&str]), message: &str) -> Error {
+    pub fn wrong(&self, host: &dyn Host<Obj>, keys: &[&str], message: &str) -> Error {
         let place = self.file.as_ref().and_then(|file| host.place(file, keys));
         let message = match (&self.file, &place) {
             (Some(_), Some(_)) => message.to_owned(),
@@ -117,12 +117,13 @@ impl Inventory<'_> {
                 Obj::None => {
                     return Err(node
                         .wrong(
-                            (self.host, &[]),
+                            self.host,
+                            &[],
                             "the file of a node must be a mapping, and it is empty",
                         )
                         .help("write `{}` for a node without classes"));
                 }
-                other => return Err(node.wrong((self.host, &[]), &no_mapping("node", &other))),
+                other => return Err(node.wrong(self.host, &[], &no_mapping("node", &other))),
             }
         }
         self.note(&node, &node.pillars());
@@ -142,7 +143,7 @@ impl Inventory<'_> {
         match self.host.read(file)? {
             Obj::Dict(data) => class.data = data,
             Obj::None => {}
-            other => return Err(class.wrong((self.host, &[]), &no_mapping("class", &other))),
+            other => return Err(class.wrong(self.host, &[], &no_mapping("class", &other))),
         }
         self.note(&class, &class.pillars());
         Ok(class)

@@ -33,13 +33,13 @@ impl<'h> Merge<'h> {
 
     /// Merge the pillars of a class over the pillar that templates see.
     pub fn over_pillar(&self, pillar: &DictRef, pillars: &Obj, class: &Class) -> Result<()> {
-        self.over(pillar, pillars, (class, &mut vec![Key::from("pillars")]))
+        self.over(pillar, pillars, class, &mut vec![Key::from("pillars")])
     }
 
     /// Merge a whole class over those before.
     pub fn document(&self, merged: &DictRef, class: &Class) -> Result<()> {
         let data = Obj::Dict(class.data.clone());
-        self.over(merged, &data, (class, &mut Vec::new()))
+        self.over(merged, &data, class, &mut Vec::new())
     }
 
     /// Tell who asks about a step of the merge.
@@ -49,15 +49,11 @@ impl<'h> Merge<'h> {
         }
     }
 
-    fn over(
-        &self,
-        base: &DictRef,
-        layer: &Obj,
-        (class, path): (&Class, &mut Vec<Key>),
-    ) -> Result<()> {
+    fn over(&self, base: &DictRef, layer: &Obj, class: &Class, path: &mut Vec<Key>) -> Result<()> {
         if path.len() > MAX_DEPTH {
             let error = class.wrong(
-                (self.host, &["pillars"]),
+                self.host,
+                &["pillars"],
                 &format!("its pillars are nested deeper than {MAX_DEPTH}"),
             );
             return Err(error.help("does a template put the pillar into itself?"));
@@ -83,7 +79,7 @@ impl<'h> Merge<'h> {
                     }
                 }
                 (Some(Obj::Dict(old)), Obj::Dict(_)) => {
-                    self.over(&old, &new, (class, path))?;
+                    self.over(&old, &new, class, path)?;
                 }
                 (old, _) => {
                     let same = old.as_ref().map(|old| equal(old, &new)).transpose();
@@ -107,7 +103,7 @@ impl<'h> Merge<'h> {
         let keys: Vec<String> = path.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = keys.iter().map(String::as_str).collect();
         let message = format!("`{}`: {message}", keys.join(":"));
-        class.wrong((self.host, &names), &message)
+        class.wrong(self.host, &names, &message)
     }
 
     /// Append a list, or say that it comes in place of the other.
