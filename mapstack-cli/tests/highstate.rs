@@ -375,4 +375,13 @@ fn requisites_are_printed_as_a_graph() {
     assert_snapshot("highstate/graph.txt", &ran.stdout);
     assert_eq!(highstate(&tree, "--graph -o json").status, Some(2));
     assert_eq!(highstate(&tree, "--graph --low").status, Some(2));
+    for flags in ["", "--graph"] {
+        let page = highstate(&tree, &format!("web.only -o html {flags}"));
+        assert_eq!((page.status, page.said()), (Some(0), ""));
+        let link =
+            "<a href=\"#m1s3\"><bdi>3 test.nop b</bdi></a> <span class=\"muted\">require</span>";
+        assert!(page.stdout.contains(link), "{}", page.stdout);
+    }
+    assert_eq!(highstate(&tree, "web.only -o html --low").status, Some(2));
+    assert_eq!(highstate(&tree, "--top -o html").status, Some(2));
 }

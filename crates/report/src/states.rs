@@ -88,7 +88,7 @@ pub fn listing(rows: &[StateRow], sls: usize) -> String {
 }
 
 /// The lines below a state: the sources of its files, and what is not known of them.
-fn details(row: &StateRow) -> Vec<String> {
+pub(crate) fn details(row: &StateRow) -> Vec<String> {
     match &row.files[..] {
         [] => Vec::new(),
         [one] => one.details(),

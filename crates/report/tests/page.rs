@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use mapstack_report::page::{
     Bar, Changed, ChangedLine, Changes, Chart, FilePlace, Item, Layer, Listing, Origin, Page, Past,
-    Quoted, Row,
+    Quoted, Row, StatesOf, StatesPage,
 };
+use mapstack_report::states::StateRow;
 
 const HOSTILE: [&str; 12] = [
     "<script>alert(1)</script>",
@@ -113,6 +114,28 @@ fn hostile_texts_stay_texts() {
             data["files"][file]["1"], shown,
             "excerpts are found by the names of files"
         );
+    }
+}
+
+#[test]
+fn hostile_texts_stay_texts_among_states() {
+    for text in HOSTILE {
+        let row = StateRow {
+            function: text.into(),
+            name: text.into(),
+            place: text.into(),
+            check: Some(text.into()),
+            after: vec![("require", vec![0])],
+            ..StateRow::default()
+        };
+        let minions = vec![StatesOf::new(text, &[row.clone(), row], &[])];
+        let html = StatesPage { minions }.to_html().unwrap();
+        let counts =
+            ["<script", "<!--", "<img", "<b>", "<plaintext"].map(|tag| html.matches(tag).count());
+        assert_eq!(counts, [0; 5], "{text:?}");
+        for hidden in ['\u{2028}', '\u{202e}', '\0', '\u{1b}', '\u{7f}'] {
+            assert!(!html.contains(hidden), "{text:?}");
+        }
     }
 }
 

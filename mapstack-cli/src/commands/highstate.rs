@@ -6,6 +6,8 @@ use mapstack::value::{Map, Value};
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
 use mapstack_report::left_out::{self, document};
+#[cfg(feature = "html")]
+use mapstack_report::page::{StatesOf, StatesPage};
 use mapstack_report::pillar::of_one_or_many;
 use mapstack_report::states::{StateRow, graph, listing};
 
@@ -36,7 +38,7 @@ pub struct Highstate {
     /// Print the sls that top files give: state.show_top
     #[arg(long, conflicts_with = "sls")]
     pub top: bool,
-    /// Print a graph of the states and their requisites, for Graphviz: mapstack highstate --graph | dot -Tsvg
+    /// Print a graph of the states and their requisites, for Graphviz: mapstack highstate --graph | dot -Tsvg; -o html is a page
     #[arg(long, conflicts_with_all = ["low", "top"])]
     pub graph: bool,
     /// If Salt refuses the states, show those of the sls that compile; with -o yaml or json below `states`, beside `left_out`
@@ -57,23 +59,19 @@ pub enum Shown {
     Yaml,
     /// The same as JSON
     Json,
+    /// The list as one page for a browser, with links between states that require each other
+    #[cfg(feature = "html")]
+    Html,
 }
 
 pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
-    if args.low && args.format == Shown::Text {
-        return Err(Failure::Usage(
-            "--low prints data: add -o yaml or -o json".into(),
-        ));
-    }
-    if args.graph && args.format != Shown::Text {
-        return Err(Failure::Usage(
-            "--graph has a form of its own: leave -o out".into(),
-        ));
-    }
+    check_form(args)?;
     let job =
         HighstateJob::new(&args.site, memory::limit, reporter)?.keeping_going(args.keep_going);
     let many = job.chosen.many;
     let (mut all, mut lists) = (Map::new(), String::new());
+    #[cfg(feature = "html")]
+    let mut page = StatesPage::default();
     let (mut refused, mut parts) = (Vec::new(), false);
     for (id, states) in job.each(&args.sls, reporter) {
         let has_parts = !args.keep_going && has_parts(&states);
@@ -83,6 +81,8 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
         };
         match made {
             Ok(Made::List(list)) => lists.push_str(&list),
+            #[cfg(feature = "html")]
+            Ok(Made::Page(states)) => page.minions.push(states),
             Ok(Made::Data(data)) => drop(all.insert(id, data)),
             Err(errors) => {
                 parts |= has_parts;
@@ -95,6 +95,10 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     }
     match args.format {
         Shown::Text if !args.top => output::write_listing(&lists)?,
+        #[cfg(feature = "html")]
+        Shown::Html if page.minions.is_empty() => {}
+        #[cfg(feature = "html")]
+        Shown::Html => output::write(&page.to_html()?)?,
         _ if all.is_empty() && !refused.is_empty() => {}
         format => {
             let format = if format == Shown::Json {
@@ -110,9 +114,24 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     reporter.errors(reporter.redact_all(&errors))
 }
 
+/// Refuse flags that do not go together.
+fn check_form(args: &Highstate) -> Result<(), Failure> {
+    let is_data = matches!(args.format, Shown::Yaml | Shown::Json);
+    let usage = |message: &str| Err(Failure::Usage(message.into()));
+    match args.format {
+        _ if args.low && !is_data => usage("--low prints data: add -o yaml or -o json"),
+        _ if args.graph && is_data => usage("--graph has a form of its own: leave -o out"),
+        #[cfg(feature = "html")]
+        Shown::Html if args.top => usage("--top prints data: leave -o html out"),
+        _ => Ok(()),
+    }
+}
+
 /// The output for a minion.
 enum Made {
     List(String),
+    #[cfg(feature = "html")]
+    Page(StatesOf),
     Data(Value),
 }
 
@@ -132,6 +151,14 @@ fn made<'i>(
     Ok(match args.format {
         // The sls of top files have one form.
         _ if args.top => Ok(Made::Data(states.top())),
+        #[cfg(feature = "html")]
+        Shown::Html => match states.rows_and_low() {
+            Ok(made) => {
+                let rows = rows_with_files(id, states, made, reporter)?;
+                Ok(Made::Page(StatesOf::new(id, &rows, &left_out)))
+            }
+            Err(errors) => Err(errors),
+        },
         Shown::Text if args.graph => {
             let graph = |rows: Vec<StateRow>| graph(id, &rows, &left_out);
             states.rows().map(|rows| Made::List(graph(rows)))
@@ -162,13 +189,25 @@ fn before(id: &str, many: bool) -> String {
     }
 }
 
-/// The list of the states of a minion, with the files that they manage.
+/// The list of the states of a minion.
 fn list(
     (id, many): (&str, bool),
     states: &States<'_>,
-    (mut rows, low): (Vec<StateRow>, Vec<Value>),
+    made: (Vec<StateRow>, Vec<Value>),
     reporter: &Reporter,
 ) -> Result<String, Failure> {
+    let rows = rows_with_files(id, states, made, reporter)?;
+    let list = listing(&rows, states.count());
+    Ok(format!("{}{list}", before(id, many)))
+}
+
+/// The states of a minion, with the files that they manage.
+fn rows_with_files(
+    id: &str,
+    states: &States<'_>,
+    (mut rows, low): (Vec<StateRow>, Vec<Value>),
+    reporter: &Reporter,
+) -> Result<Vec<StateRow>, Failure> {
     let of_states = FilesOfStates {
         minion: id,
         files: states.managed(&low),
@@ -180,8 +219,7 @@ fn list(
         }
     }
     reporter.warn(&reporter.redact_all(&of_states.files.warnings()))?;
-    let list = listing(&rows, states.count());
-    Ok(format!("{}{list}", before(id, many)))
+    Ok(rows)
 }
 
 /// Errors in the place of the states of one of many minions.

@@ -21,6 +21,7 @@
 mod changes;
 mod listing;
 mod outline;
+mod states;
 mod template;
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ use tera::Context;
 use crate::terminal::visible;
 pub use changes::{Changed, ChangedLine, Changes, Quoted};
 pub use listing::{Bar, Chart, Item, Listing};
+pub use states::{StatesOf, StatesPage};
 use template::Template;
 
 /// The content of a page.
