@@ -290,7 +290,7 @@ fn a_fleet_says_who_gets_which_states() {
     );
     tree.write(
         "r/pkgs.sls",
-        b"tools: {pkg.installed: [{pkgs: [vim, curl]}]}\n",
+        b"tools: {pkg.installed: [{pkgs: [vim, curl]}]}\n/etc/motd:\n  file.managed: [{contents: '{{ grains.id[0] }}'}, {mode: 600}]\n",
     );
     for id in ["web1", "web2", "db1", "bad1", "bad2"] {
         let text = format!("id: {id}\ngrains: {{os: Debian}}\npillar: {{port: 80}}\n");
@@ -307,6 +307,8 @@ fn a_fleet_says_who_gets_which_states() {
         ("fleet-sls", "sls:pkgs"),
         ("fleet-package", "curl"),
         ("fleet-state", "id:/etc/a:b -o json"),
+        ("fleet-file", "/etc/motd"),
+        ("fleet-files", "--only files"),
         ("fleet-unknown", "pkg:crul"),
     ] {
         let ran = fleet(args);
@@ -322,6 +324,19 @@ fn a_fleet_says_who_gets_which_states() {
         whole.stdout,
         "state nginx: service.running of the sls web  2 minions: web1, web2\n2 minions, all compile\n"
     );
+    let only = |args: &str| {
+        run_line(
+            tree.path(),
+            &format!("fleet {args} --root r --minions m --minion-glob db*"),
+        )
+    };
+    assert_eq!(
+        only("pkgs --only states").stdout,
+        "state /etc/motd: file.managed of the sls pkgs  1 minion: db1\n\
+         state tools: pkg.installed of the sls pkgs     1 minion: db1\n1 minion, which compiles\n"
+    );
+    assert_eq!(only("other --only states,files").status, Some(1));
+    assert_eq!(only("--only pillar").status, Some(2));
     assert_eq!(fleet("a b").status, Some(2));
     assert_eq!(fleet("-o yaml").status, Some(2));
 }

@@ -252,9 +252,18 @@ fn states() {
     let whole = printed(&tree, all);
     assert_strict("fleet-highstate", &whole);
     let package = printed(&tree, &all.replace("highstate", "highstate pkg:web-80-www"));
+    let files = "/f: {file.managed: [{contents: a}, {user: u}, {group: g}, {mode: 600}]}\n\
+                 /u: {file.managed: [{source: 'http://a/b'}, {skip_verify: true}]}\n\
+                 /n: {file.managed: [{source: 'salt://nothing'}]}\n";
+    fs::write(tree.path().join("salt/web/init.sls"), files).unwrap();
+    let files = printed(&tree, &all.replace("highstate", "--only files"));
     fs::write(tree.path().join("salt/web/init.sls"), "a: {x.y: []\n").unwrap();
     let failing = printed(&tree, all);
-    assert_valid("fleet-highstate", &[whole, package, failing], &["common"]);
+    assert_valid(
+        "fleet-highstate",
+        &[whole, package, files, failing],
+        &["common"],
+    );
 }
 
 #[test]

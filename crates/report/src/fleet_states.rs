@@ -1,4 +1,4 @@
-//! The sls, states and packages of a fleet, with the minions that get them.
+//! The sls, states, packages and files of a fleet, with the minions that get them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +7,7 @@ use mapstack_fleet::Census;
 use mapstack_states::Compiled;
 use serde::Serialize;
 
+use crate::fleet_files::{FileItem, FleetFile, Texts};
 use crate::terminal::printable;
 use crate::words::{count, some, width};
 
@@ -24,7 +25,7 @@ pub struct FleetStates {
     /// The name that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<String>,
-    /// The sls, states and packages that minions get.
+    /// The sls, states, packages or files that minions get.
     gotten: Vec<Gotten>,
     /// The minions to which top files give nothing.
     without: Vec<String>,
@@ -32,22 +33,25 @@ pub struct FleetStates {
     failed: Vec<Failing>,
 }
 
-/// An sls, a state or a package.
+/// An sls, a state, a package or a file.
 #[derive(Serialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Item {
     kind: ItemKind,
-    /// The sls, the ID or the package.
+    /// The sls, the ID, the package or the path.
     name: String,
     /// The function of the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<String>,
-    /// The ID of the state that names the package.
+    /// The ID of the state that names the package, or makes the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// The sls of the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     sls: Option<String>,
+    /// The owner, the mode and the text of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<FileItem>,
 }
 
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,9 +61,10 @@ enum ItemKind {
     Sls,
     State,
     Package,
+    File,
 }
 
-/// An sls, a state or a package, and the minions that get it.
+/// An sls, a state, a package or a file, and the minions that get it.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct Gotten {
@@ -88,18 +93,83 @@ struct Failing {
     minions: Vec<String>,
 }
 
+/// What of the states of a fleet is listed: without anything else, the sls.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Listed<'l> {
+    /// What has a name. `sls:NAME`, `id:NAME`, `pkg:NAME` and `file:NAME` are names of one kind.
+    pub of: Option<&'l str>,
+    /// All states.
+    pub states: bool,
+    /// All files.
+    pub files: bool,
+    /// Only what is of the sls in some folders, if any are named.
+    pub folders: &'l [String],
+}
+
+impl Listed<'_> {
+    /// True if the files of minions have to be known. A name without a kind is one of a file if it is a path.
+    #[must_use]
+    pub fn has_files(&self) -> bool {
+        let is_path = |of: &str| of.starts_with('/') || of.get(1..3) == Some(":\\");
+        let is_of_files = |of: &str| match asked(of) {
+            (Some(ItemKind::File), _) => true,
+            (Some(_), _) => false,
+            (None, name) => is_path(name) && self.lists_all(),
+        };
+        self.files || self.of.is_some_and(is_of_files)
+    }
+
+    /// True if no kind is chosen.
+    fn lists_all(&self) -> bool {
+        !self.states && !self.files
+    }
+
+    fn means(&self, item: &Item) -> bool {
+        let is_of_kind = match item.kind {
+            ItemKind::State => self.states,
+            ItemKind::File => self.files,
+            ItemKind::Sls | ItemKind::Package => false,
+        };
+        let is_named = match self.of.map(asked) {
+            None => {
+                return self.is_below(item)
+                    && match self.lists_all() {
+                        true => item.kind == ItemKind::Sls,
+                        false => is_of_kind,
+                    };
+            }
+            Some((None, _)) if self.of == Some(&*item.name) => true,
+            Some((kind, name)) => item.name == name && kind.is_none_or(|kind| kind == item.kind),
+        };
+        is_named && (self.lists_all() || is_of_kind) && self.is_below(item)
+    }
+
+    fn is_below(&self, item: &Item) -> bool {
+        let sls = item.sls.as_ref().unwrap_or(&item.name);
+        let is_below = |folder: &String| {
+            let rest = sls.strip_prefix(folder.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.folders.is_empty() || self.folders.iter().any(is_below)
+    }
+}
+
+/// Files of a fleet, each with the minions that get it.
+pub type FilesOfFleet = [(FleetFile, Vec<String>)];
+
 /// Minions with the same states, and those states.
 pub type Group<'g> = (&'g Compiled, &'g [String]);
 
 impl FleetStates {
-    /// Those that groups of minions get: the sls, or what has a name. `sls:NAME`, `id:NAME` and `pkg:NAME` are names of one
-    /// kind.
+    /// Those that groups of minions get, and the files that these make, as far as they are listed.
     ///
     /// The error says that no minion that compiles gets anything of the name.
     pub fn new<'e>(
         groups: &[Group<'_>],
         failed: impl IntoIterator<Item = (&'e Error, &'e [String])>,
-        (of, census): (Option<&str>, &Census),
+        listed: Listed<'_>,
+        files: &FilesOfFleet,
+        census: &Census,
     ) -> (Self, Option<Error>) {
         let failed = failed
             .into_iter()
@@ -110,8 +180,8 @@ impl FleetStates {
         let mut all = FleetStates {
             minions: compiled + unlucky.len(),
             compiled,
-            of: of.map(str::to_owned),
-            gotten: gotten(groups, of, census),
+            of: listed.of.map(str::to_owned),
+            gotten: gotten(groups, files, listed, census),
             without: groups
                 .iter()
                 .filter(|(states, _)| states.sls.is_empty())
@@ -120,8 +190,16 @@ impl FleetStates {
             failed,
         };
         all.failed.sort_by_key(|one| std::cmp::Reverse(one.count));
-        let missing = of.filter(|_| all.gotten.is_empty());
-        let missing = missing.map(|of| nothing(groups, of, &all));
+        let missing = match (listed.of, listed.folders) {
+            _ if !all.gotten.is_empty() => None,
+            (Some(of), _) => Some(nothing(groups, files, of, &all)),
+            (None, []) => None,
+            (None, folders) => {
+                let minions = count(all.compiled, "minion");
+                let message = format!("{minions} get nothing of {}", folders.join(", "));
+                Some(Error::new(ErrorKind::Lookup, message))
+            }
+        };
         (all, missing)
     }
 
@@ -189,6 +267,7 @@ impl Gotten {
             function,
             id,
             sls,
+            file,
         } = &self.item;
         let of = sls.as_ref().map(|sls| format!(" of the sls {sls}"));
         let of = of.unwrap_or_default();
@@ -200,6 +279,12 @@ impl Gotten {
             ItemKind::Package => {
                 let id = id.as_deref().unwrap_or_default();
                 format!("package {name}: {function} in {}{of}", printable(id))
+            }
+            ItemKind::File => {
+                let shown = file.as_ref().map(FileItem::shown).unwrap_or_default();
+                format!("file {name}: {function}{of} {shown}")
+                    .trim_end()
+                    .to_owned()
             }
         }
     }
@@ -223,6 +308,7 @@ fn asked(of: &str) -> (Option<ItemKind>, &str) {
         Some(("sls", name)) => (Some(ItemKind::Sls), name),
         Some(("id", name)) => (Some(ItemKind::State), name),
         Some(("pkg", name)) => (Some(ItemKind::Package), name),
+        Some(("file", name)) => (Some(ItemKind::File), name),
         _ => (None, of),
     }
 }
@@ -237,6 +323,7 @@ fn items(compiled: &Compiled) -> BTreeSet<Item> {
             function: None,
             id: None,
             sls: None,
+            file: None,
         });
     }
     for state in &compiled.states {
@@ -246,6 +333,7 @@ fn items(compiled: &Compiled) -> BTreeSet<Item> {
             function: Some(state.function.clone()),
             id,
             sls: Some(state.sls.clone()),
+            file: None,
         };
         items.insert(of(ItemKind::State, &state.id, None));
         for package in &state.packages {
@@ -255,17 +343,39 @@ fn items(compiled: &Compiled) -> BTreeSet<Item> {
     items
 }
 
-fn gotten(groups: &[Group<'_>], of: Option<&str>, census: &Census) -> Vec<Gotten> {
+/// The files of a fleet as items.
+fn file_items(files: &FilesOfFleet) -> impl Iterator<Item = (Item, &Vec<String>)> {
+    let texts = Texts::of(files.iter().map(|(file, ids)| (file, &ids[..])));
+    files.iter().map(move |(file, ids)| {
+        let item = Item {
+            kind: ItemKind::File,
+            name: file.path.clone(),
+            function: Some(file.function.clone()),
+            id: Some(file.id.clone()),
+            sls: Some(file.sls.clone()),
+            file: Some(file.item(&texts)),
+        };
+        (item, ids)
+    })
+}
+
+fn gotten(
+    groups: &[Group<'_>],
+    files: &FilesOfFleet,
+    listed: Listed<'_>,
+    census: &Census,
+) -> Vec<Gotten> {
     let mut all: BTreeMap<Item, Vec<String>> = BTreeMap::new();
-    let is_meant = |item: &Item| match of.map(asked) {
-        None => item.kind == ItemKind::Sls,
-        Some((None, _)) if of == Some(&*item.name) => true,
-        Some((kind, name)) => item.name == name && kind.is_none_or(|kind| kind == item.kind),
-    };
     for (compiled, ids) in groups {
-        for item in items(compiled).into_iter().filter(|item| is_meant(item)) {
+        for item in items(compiled)
+            .into_iter()
+            .filter(|item| listed.means(item))
+        {
             all.entry(item).or_default().extend_from_slice(ids);
         }
+    }
+    for (item, ids) in file_items(files).filter(|(item, _)| listed.means(item)) {
+        all.entry(item).or_default().extend_from_slice(ids);
     }
     let row = |(item, mut minions): (Item, Vec<String>)| {
         minions.sort();
@@ -281,9 +391,10 @@ fn gotten(groups: &[Group<'_>], of: Option<&str>, census: &Census) -> Vec<Gotten
 }
 
 /// The failure to find a name.
-fn nothing(groups: &[Group<'_>], of: &str, all: &FleetStates) -> Error {
+fn nothing(groups: &[Group<'_>], files: &FilesOfFleet, of: &str, all: &FleetStates) -> Error {
     let (kind, name) = asked(of);
     let items = groups.iter().flat_map(|(compiled, _)| items(compiled));
+    let items = items.chain(file_items(files).map(|(item, _)| item));
     let names = items.filter(|item| kind.is_none_or(|kind| kind == item.kind));
     let names: BTreeSet<String> = names.map(|item| item.name).collect();
     let what = match kind {
@@ -291,6 +402,7 @@ fn nothing(groups: &[Group<'_>], of: &str, all: &FleetStates) -> Error {
         Some(ItemKind::Sls) => "sls",
         Some(ItemKind::State) => "state",
         Some(ItemKind::Package) => "package",
+        Some(ItemKind::File) => "file",
     };
     let minions = count(all.compiled, "minion");
     let message = format!("no {what} '{name}' is among the states of {minions}");

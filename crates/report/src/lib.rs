@@ -30,6 +30,7 @@ pub mod estate;
 pub mod explain;
 pub mod files;
 pub mod fleet;
+pub mod fleet_files;
 pub mod fleet_states;
 pub mod impact;
 pub mod left_out;

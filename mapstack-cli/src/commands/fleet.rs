@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{MaskedFleet, Noted, Seen};
-use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
+use mapstack_frontend::inputs::flags::{Input, Layering, Part, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
     ConfiguredPillars, ExplainedHighstate, FleetHighstate, Many, MinionStates, Plan, Served,
     digest_of_options, formulas, names_of_grains, none_of, selects_none,
@@ -18,7 +18,7 @@ use mapstack_frontend::outputs::{Output, Sink, write_fleet};
 use mapstack_frontend::parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::estate::{Row, text};
 use mapstack_report::fleet::{Form, Format, Missing, What};
-use mapstack_report::fleet_states::{FleetStates, Group};
+use mapstack_report::fleet_states::{FleetStates, Group, Listed};
 use mapstack_report::words::count;
 
 use crate::build;
@@ -43,6 +43,8 @@ Examples:
       how many of the platforms have which value
   mapstack fleet highstate nginx
       the minions that get an sls, a state or a package of a name, and those whose states do not compile
+  mapstack fleet --only files
+      the minions that get each managed file, by its owner, mode and text
   mapstack fleet users --config /etc/salt/master --directory out --shard 1/4
       a file for each of the minions in the master's cache that belong to the first of four parts
 
@@ -54,8 +56,8 @@ pub struct FleetArgs {
     pub verb: Option<FleetVerb>,
     /// Formulas: their folders below a root [default: the only one there is]; or `highstate`
     ///
-    /// `highstate` can be followed by the name of an sls, a state or a package; sls:NAME, id:NAME and pkg:NAME restrict
-    /// the kind.
+    /// `highstate` can be followed by the name of an sls, a state, a package or a file; sls:NAME, id:NAME, pkg:NAME and
+    /// file:PATH restrict the kind.
     #[arg(value_name = "FORMULA")]
     pub formulas: Vec<String>,
     #[command(flatten)]
@@ -63,6 +65,10 @@ pub struct FleetArgs {
     /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
     pub memory: u32,
+    /// List who gets which states (of the formulas, if any are named) or files, or print the data of formulas: states, files, maps
+    #[arg(long,
+        hide_short_help = true, value_enum, value_name = "PART", value_delimiter = ',', conflicts_with_all = ["get", "count", "directory", "parts"])]
+    pub only: Vec<Part>,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -103,7 +109,31 @@ impl FleetArgs {
     fn is_about_estate(&self) -> bool {
         let has_form = !self.get.is_empty() || !self.count.is_empty();
         let is_written = self.directory.is_some() || self.parts.is_some();
-        self.input.files.is_estate() && self.formulas.is_empty() && !has_form && !is_written
+        let is_all = self.formulas.is_empty() && self.only.is_empty();
+        self.input.files.is_estate() && is_all && !has_form && !is_written
+    }
+
+    /// The part of states that is listed.
+    ///
+    /// # Errors
+    /// Parts that cannot be listed beside each other.
+    fn listed(&self) -> Result<Listed<'static>, Failure> {
+        let has = |part| self.only.contains(&part);
+        let (states, files) = (has(Part::States), has(Part::Files));
+        match has(Part::Maps) && (states || files) {
+            true => Err(Failure::Usage(
+                "--only maps prints the data of formulas: states and files are listed by another call".into(),
+            )),
+            false if has(Part::Pillar) => Err(Failure::Usage(
+                "--only pillar: `mapstack pillar` prints the pillar of a minion, and `mapstack diff` compares those of all"
+                    .into(),
+            )),
+            false => Ok(Listed {
+                states,
+                files,
+                ..Listed::default()
+            }),
+        }
     }
 }
 
@@ -167,7 +197,7 @@ fn estate(
 }
 
 /// Print who gets which states.
-fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<(), Failure> {
+fn highstate(args: &FleetArgs, listed: Listed<'_>, reporter: &Reporter) -> Result<(), Failure> {
     let is_json = match args.format {
         Some(FleetFormat::Json | FleetFormat::Jsonl) => true,
         Some(FleetFormat::Text) | None => false,
@@ -177,11 +207,18 @@ fn highstate(args: &FleetArgs, of: Option<&str>, reporter: &Reporter) -> Result<
         }
     };
     let masking = reporter.masking();
-    let fleet = FleetHighstate::of(&args.input, &args.work, &masking, memory::limit, reporter)?;
+    let fleet = FleetHighstate::of(
+        &args.input,
+        &args.work,
+        &masking,
+        listed.has_files(),
+        memory::limit,
+        reporter,
+    )?;
     let groups = fleet.groups.iter();
     let groups: Vec<Group<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
     let failed = fleet.failed.iter().map(|(error, ids)| (&**error, &ids[..]));
-    let (states, missing) = FleetStates::new(&groups, failed, (of, &fleet.census));
+    let (states, missing) = FleetStates::new(&groups, failed, listed, &fleet.files, &fleet.census);
     match is_json {
         true => output::write_json(&states)?,
         false => output::write_listing(&states.text())?,
@@ -213,14 +250,19 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         let is_json = matches!(args.format, Some(FleetFormat::Json | FleetFormat::Jsonl));
         return estate(input, &args.work, is_json, reporter);
     }
+    let listed = args.listed()?;
     if let [first, of @ ..] = &args.formulas[..]
         && first == ExplainedHighstate::NAME
     {
-        return match of {
-            [] => highstate(args, None, reporter),
-            [one] => highstate(args, Some(one), reporter),
-            _ => Err(Failure::Usage("fleet highstate takes one name".into())),
+        let ([] | [_]) = of else {
+            return Err(Failure::Usage("fleet highstate takes one name".into()));
         };
+        let of = of.first().map(String::as_str);
+        return highstate(args, Listed { of, ..listed }, reporter);
+    }
+    if listed.states || listed.files {
+        let folders = &args.formulas[..];
+        return highstate(args, Listed { folders, ..listed }, reporter);
     }
     let config = input.config(reporter)?;
     let memory = memory_each(args, config.is_some());

@@ -7,7 +7,9 @@ use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::secrets::Redacted;
 use mapstack::{Engine, Error};
+use mapstack_files::SharedFiles;
 use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panicked, Traits, ordered};
+use mapstack_report::fleet_files::FleetFile;
 use mapstack_states::{Compiled, Gatherer, TopOptions};
 
 use crate::inputs::deployed::with_roots;
@@ -23,6 +25,8 @@ use crate::inputs::{InputError, Warn};
 pub struct FleetHighstate {
     /// Groups of minions that have the same states.
     pub groups: Vec<(Arc<Compiled>, Vec<String>)>,
+    /// The files that the states make, with the minions that get them; none if they were not asked for.
+    pub files: Vec<(FleetFile, Vec<String>)>,
     /// The reasons for which minions get no states, with the minions.
     pub failed: Vec<(Redacted<Error>, Vec<String>)>,
     /// The number of minions.
@@ -35,11 +39,14 @@ pub struct FleetHighstate {
 struct Looked {
     minion: Minion,
     states: Result<Arc<Compiled>, Refused>,
+    files: Vec<FleetFile>,
 }
 
 /// Compiles the states of minions, whose pillars are compiled first.
 struct StatesOf<'s> {
     gatherer: Gatherer<'s>,
+    /// The maker of files, if they are asked for.
+    files: Option<SharedFiles<'s>>,
     engine: &'s Engine,
     pillars: Option<&'s ConfiguredPillars>,
     changes: Vec<(String, mapstack::value::Value)>,
@@ -58,17 +65,32 @@ impl<'s> StatesOf<'s> {
     ) -> Result<Self, InputError> {
         Ok(StatesOf {
             gatherer: Gatherer::new(engine, options),
+            files: None,
             engine,
             pillars,
             changes: pillar_changes(facts)?,
         })
     }
 
+    /// Make their files as well.
+    fn with_files(mut self) -> Self {
+        self.gatherer = self.gatherer.keeping_low();
+        self.files = Some(SharedFiles::new(self.engine));
+        self
+    }
+
     fn look(&self, minion: &Minion) -> Looked {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         let states = give_pillar(&mut minion, self.pillars, &self.changes);
         let states = states.and_then(|()| self.states(&minion));
-        Looked { minion, states }
+        let made = self.files.as_ref().zip(states.as_ref().ok());
+        let made = made.map(|(files, states)| files.of(&minion, states));
+        let files = made.iter().flatten().map(FleetFile::of).collect();
+        Looked {
+            minion,
+            states,
+            files,
+        }
     }
 
     /// The states of a minion that has its pillar.
@@ -85,7 +107,7 @@ impl<'s> StatesOf<'s> {
 }
 
 impl FleetHighstate {
-    /// The states of the minions of flags.
+    /// The states of the minions of flags, and the files that they make if these are asked for.
     ///
     /// # Errors
     /// Flags name no minion or no files, or some that cannot be read.
@@ -93,6 +115,7 @@ impl FleetHighstate {
         input: &Input,
         work: &WorkFlags,
         masking: &Masking,
+        with_files: bool,
         memory: MemoryOf,
         warn: &dyn Warn,
     ) -> Result<Self, InputError> {
@@ -108,6 +131,10 @@ impl FleetHighstate {
         let ids = work.of(minions.ids());
         let options = top_options(config, &input.files);
         let states = StatesOf::new(&engine, options, &input.facts, pillars.as_ref())?;
+        let states = match with_files {
+            true => states.with_files(),
+            false => states,
+        };
         Ok(Self::made((&states, &minions), &ids, work.pace(), masking))
     }
 
@@ -120,12 +147,14 @@ impl FleetHighstate {
         let mut all = Collected {
             fleet: FleetHighstate {
                 groups: Vec::new(),
+                files: Vec::new(),
                 failed: Vec::new(),
                 minions: ids.len(),
                 census: Census::default(),
             },
             by_states: BTreeMap::new(),
             by_error: BTreeMap::new(),
+            by_file: BTreeMap::new(),
         };
         std::thread::scope(|scope| {
             let work =
@@ -134,7 +163,9 @@ impl FleetHighstate {
                 all.add(id, made, masking);
             }
         });
-        all.fleet
+        let mut fleet = all.fleet;
+        fleet.files = all.by_file.into_iter().collect();
+        fleet
     }
 }
 
@@ -144,6 +175,7 @@ struct Collected {
     /// The groups by the address of the states, which they keep.
     by_states: BTreeMap<usize, usize>,
     by_error: BTreeMap<String, usize>,
+    by_file: BTreeMap<FleetFile, Vec<String>>,
 }
 
 impl Collected {
@@ -151,6 +183,9 @@ impl Collected {
         match made.map_err(Error::from).flatten() {
             Ok(looked) => {
                 self.fleet.census.add(id, Traits::of(&looked.minion));
+                for file in looked.files {
+                    self.by_file.entry(file).or_default().push(id.to_owned());
+                }
                 match looked.states {
                     Ok(states) => self.group(id, states),
                     Err(errors) => {
