@@ -212,6 +212,7 @@ fn changes() -> Changes {
         lines: vec![ChangedLine {
             sign: "new".into(),
             text: HOSTILE.into(),
+            from: HOSTILE.into(),
         }],
         is: Some(Quoted {
             text: format!("{file}:1:1"),
@@ -314,6 +315,24 @@ fn is_whole(browser: &Browser) {
     );
     let console = browser.console();
     assert!(console.is_empty(), "{console:?}");
+}
+
+#[test]
+fn changes_of_many_minions_fit_a_phone() {
+    let mut page = changes();
+    let minions: Vec<String> = (0..40).map(|at| format!("web{at}.example.org")).collect();
+    for change in &mut page.changes {
+        change.title =
+            "order: file.managed 'known_hosts' now runs after service.running 'sshd'".into();
+        change.minions.clone_from(&minions);
+    }
+    let html = page.to_html().unwrap();
+    for width in [1200, 500] {
+        let (browser, _directory) = showing(&html, width);
+        is_whole(&browser);
+        let first = "document.querySelector('.matrix td.has').getBoundingClientRect().right";
+        assert_eq!(browser.ask(&format!("{first} < innerWidth")), true);
+    }
 }
 
 fn findings() -> Listing {
