@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mapstack::hooks::{Edits, Hooks, MergedKind, MergedLayer, Moment};
+use mapstack::hooks::{Edits, Hooks, MergedKind, MergedLayer, Moment, ValueHooks};
 use mapstack_diagnostic::Place;
 use mapstack_matcher::{Definition, Matcher, MatcherKind};
 use mapstack_merge::{Options, merge_observed};
@@ -186,10 +186,12 @@ impl Follower {
 }
 
 impl Hooks for Follower {
-    fn follows_values(&self) -> bool {
-        true
+    fn values(&self) -> Option<&dyn ValueHooks> {
+        Some(self)
     }
+}
 
+impl ValueHooks for Follower {
     fn fold_begins(&self, moment: Moment, first: &Value) {
         let mut tracker = self.0.borrow_mut();
         let is_empty = first.as_map().is_some_and(Map::is_empty);

@@ -82,10 +82,10 @@ impl Run<'_> {
                 events: before..self.journal.event_count(),
             };
             prepend_defaults(&mut meta.arguments).map_err(|e| meta.blamed(&self.journal, e))?;
-            if let Some(hooks) = self.follower() {
+            self.report(|hooks| {
                 let now = Value::from(meta.arguments.clone());
                 hooks.fold_ends(self.journal.moment(), &given.into(), &now);
-            }
+            });
             Ok(meta)
         })
     }
@@ -126,9 +126,7 @@ impl Run<'_> {
             .help("merge strategies `aggregate` and `list` can make something else of the root"));
         };
         map.insert("map_jinja", meta.arguments.clone());
-        if let Some(hooks) = self.follower() {
-            hooks.fold_is_under("map_jinja");
-        }
+        self.report(|hooks| hooks.fold_is_under("map_jinja"));
         Ok(())
     }
 

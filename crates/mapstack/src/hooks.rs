@@ -2,8 +2,8 @@
 //!
 //! A run calls the methods of [`Hooks`] whenever it reads a fact, evaluates a source, merges a layer or edits the
 //! data. Code that records where values come from, or which facts a result depends on, implements the methods it
-//! needs. The run does not know its observers. Without hooks it does no extra work: it makes the arguments of a hook
-//! only if there is one.
+//! needs. An observer of values implements [`ValueHooks`] as well. The run does not know its observers. Without hooks it
+//! does no extra work: it makes the arguments of a hook only if there is one.
 //!
 //! ```
 //! use std::{cell::RefCell, rc::Rc};
@@ -45,10 +45,7 @@ use crate::file::File;
 use crate::text::Text;
 use crate::trace::DataStage;
 
-/// Observes a run. The name of each method says when the run calls it. By default a method does nothing.
-///
-/// The methods about values, from [`follows_values`](Hooks::follows_values) on, are called only for the outermost
-/// call of a run. Nested calls, which templates make, do not report values.
+/// Observes what a run reads. The name of each method says when the run calls it. By default a method does nothing.
 pub trait Hooks {
     /// The run reads a fact, other than by an access of a template to a dict.
     fn fact_read(&self, _look: FactLookup<'_>) {}
@@ -73,11 +70,17 @@ pub trait Hooks {
         Vec::new()
     }
 
-    /// True if the hook observes values. If not, the run calls none of the methods below.
-    fn follows_values(&self) -> bool {
-        false
+    /// The observer of values, if there is one.
+    fn values(&self) -> Option<&dyn ValueHooks> {
+        None
     }
+}
 
+/// Observes the values of a run: the folds, the layers, and what templates do with them. By default a method does
+/// nothing.
+///
+/// The run reports only the values of its outermost call, not those of nested calls, which templates make.
+pub trait ValueHooks {
     /// A fold begins with this data.
     fn fold_begins(&self, _moment: Moment, _data: &Value) {}
 
@@ -113,6 +116,11 @@ pub trait Hooks {
 
     /// A template changed the data in place.
     fn edited(&self, _moment: Moment, _edits: Edits<'_>) {}
+}
+
+/// The observer of the template that computes a formula's map.
+pub(crate) fn tracer<'h>(hooks: &'h (dyn Hooks + '_)) -> Option<&'h dyn Tracer> {
+    hooks.values().and_then(ValueHooks::tracer)
 }
 
 /// A read of a minion's facts.

@@ -56,7 +56,7 @@ impl Run<'_> {
 
 impl Run<'_> {
     fn parse(&self, text: &Text<'_>) -> Result<LayerFile> {
-        let loaded = match self.follower().is_some() {
+        let loaded = match self.has_observed_values() {
             true => load_marked(
                 text.as_str(),
                 &mapstack_render::yaml_limits(&self.allowance.limits),

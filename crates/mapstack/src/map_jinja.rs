@@ -158,9 +158,7 @@ impl Run<'_> {
             );
             error.note(e.to_string()).help(sets(&exports))
         })?;
-        if let Some(hooks) = self.observed.hooks.get() {
-            hooks.exported(object, &value);
-        }
+        self.report_export(object, &value);
         Ok(Exported { variable, value })
     }
 
@@ -182,9 +180,7 @@ impl Run<'_> {
         let (objects, values): (Vec<_>, Map) = others.unzip();
         let object = Obj::Dict(DictRef::new(objects.into_iter().collect()));
         let value = Value::from(values);
-        if let Some(hooks) = self.observed.hooks.get() {
-            hooks.exported(&object, &value);
-        }
+        self.report_export(&object, &value);
         Ok(value)
     }
 

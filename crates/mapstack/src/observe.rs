@@ -12,7 +12,9 @@ use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Map, Str, Value};
 
 use crate::file::File;
-use crate::hooks::{Chosen, Edits, Hooks, MergedKind, MergedLayer, SourcePaths};
+use crate::hooks::{
+    Chosen, Edits, Hooks, MergedKind, MergedLayer, SourcePaths, ValueHooks, tracer,
+};
 use crate::run::Run;
 use crate::source::{MatcherData, fetch, paths, texts};
 use crate::text::Text;
@@ -35,16 +37,34 @@ impl<'e> Run<'e> {
         self.engine
     }
 
-    /// The hooks, if they observe values and this is the outermost call. Values of nested calls are not reported.
-    pub(crate) fn follower(&self) -> Option<Rc<dyn Hooks + 'e>> {
-        // A map that is traced calls `map.data` from its template.
-        if self.allowance.depth.get() != 1 + usize::from(self.observed.traced.get()) {
-            return None;
+    /// Report to the observer of values, if there is one and this is the outermost call.
+    pub(crate) fn report(&self, report: impl FnOnce(&dyn ValueHooks)) {
+        if self.is_outermost()
+            && let Some(hooks) = self.observed.hooks.get()
+            && let Some(values) = hooks.values()
+        {
+            report(values);
         }
-        self.observed
-            .hooks
-            .get()
-            .filter(|hooks| hooks.follows_values())
+    }
+
+    /// True if values are observed, and this is the outermost call.
+    pub(crate) fn has_observed_values(&self) -> bool {
+        let hooks = || self.observed.hooks.get();
+        self.is_outermost() && hooks().is_some_and(|hooks| hooks.values().is_some())
+    }
+
+    /// Report what a template exports, from whichever call.
+    pub(crate) fn report_export(&self, object: &Obj, value: &Value) {
+        if let Some(hooks) = self.observed.hooks.get()
+            && let Some(values) = hooks.values()
+        {
+            values.exported(object, value);
+        }
+    }
+
+    fn is_outermost(&self) -> bool {
+        // A map that is traced calls `map.data` from its template.
+        self.allowance.depth.get() == 1 + usize::from(self.observed.traced.get())
     }
 
     /// True if hooks trace the template that runs. Templates of nested calls are not traced.
@@ -57,7 +77,7 @@ impl<'e> Run<'e> {
         let hooks = self.observed.hooks.get();
         self.observed
             .traced
-            .set(hooks.is_some_and(|hooks| hooks.tracer().is_some()));
+            .set(hooks.is_some_and(|hooks| tracer(&*hooks).is_some()));
         let result = work();
         self.observed.traced.set(false);
         result
@@ -92,7 +112,7 @@ impl<'e> Run<'e> {
         options: &'l Options,
         describe: impl FnOnce() -> (MergedKind<'l>, Chosen),
     ) -> Result<Value, MergeError> {
-        if let Some(hooks) = self.follower() {
+        self.report(|hooks| {
             let (kind, chosen) = describe();
             let layer = MergedLayer {
                 kind,
@@ -102,25 +122,24 @@ impl<'e> Run<'e> {
                 chosen,
             };
             hooks.merging(self.journal.moment(), &layer);
-        }
+        });
         merge(base, values, options)
     }
 
     /// Report the changes that a template made in place.
     pub(crate) fn report_edits(&self, file: &File, before: &Value, now: &Value, edits: Vec<Edit>) {
-        let Some(hooks) = self.follower() else {
-            return;
-        };
-        let place = |edit: Edit| (self.place_in_template(edit.place, file), edit.after);
-        let whole = Text::plain(file, file.text().unwrap_or_default()).place(0);
-        let edits = Edits {
-            file,
-            before,
-            now,
-            statements: edits.into_iter().map(place).collect(),
-            whole,
-        };
-        hooks.edited(self.journal.moment(), edits);
+        self.report(|hooks| {
+            let place = |edit: Edit| (self.place_in_template(edit.place, file), edit.after);
+            let whole = Text::plain(file, file.text().unwrap_or_default()).place(0);
+            let edits = Edits {
+                file,
+                before,
+                now,
+                statements: edits.into_iter().map(place).collect(),
+                whole,
+            };
+            hooks.edited(self.journal.moment(), edits);
+        });
     }
 
     /// Facts as a dict that templates can change, whose reads are reported to hooks.

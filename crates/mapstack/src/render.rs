@@ -8,7 +8,7 @@ use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::{Str, Value};
 
 use crate::file::File;
-use crate::hooks::LayerTemplate;
+use crate::hooks::{self, LayerTemplate};
 #[cfg(feature = "tera")]
 use crate::hooks::{Chosen, MergedKind};
 use crate::host::RunHost;
@@ -107,7 +107,8 @@ impl Run<'_> {
         mapdata: &mut Value,
     ) -> Result<Text<'f>> {
         let live = Obj::from(mapdata.clone());
-        let edit_log = self.follower().map(|_| EditLog::new(live.clone()));
+        let is_observed = self.has_observed_values();
+        let edit_log = is_observed.then(|| EditLog::new(live.clone()));
         let variables = self.variables(stage, &live);
         let (syntax, saltenv) = (&self.jinja.syntax, &self.saltenv);
         let job = Job {
@@ -276,7 +277,7 @@ impl Run<'_> {
             fuel: Some(&self.allowance.fuel),
             edit_log: job.edit_log,
             taint: self.taint(),
-            tracer: hooks.as_deref().and_then(|hooks| hooks.tracer()),
+            tracer: hooks.as_deref().and_then(hooks::tracer),
         };
         self.runs_in(job.language);
         let rendered = match job.language {

@@ -71,8 +71,8 @@ pub(crate) fn fetch(
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
     let found = value.map(Found::new);
-    if let (Some(found), Some(hooks)) = (&found, run.follower()) {
-        hooks.matcher_found(matcher, &found.value);
+    if let Some(found) = &found {
+        run.report(|hooks| hooks.matcher_found(matcher, &found.value));
     }
     Ok(found)
 }

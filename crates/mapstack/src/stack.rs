@@ -141,9 +141,7 @@ impl Run<'_> {
 
     /// Apply the sources in order.
     fn fold(&self, fold: &Fold<'_>, sources: &Value, mut stack: Value) -> Result<Value> {
-        if let Some(hooks) = self.follower() {
-            hooks.fold_begins(self.journal.moment(), &stack);
-        }
+        self.report(|hooks| hooks.fold_begins(self.journal.moment(), &stack));
         let result = self.fold_all(fold, sources, &mut stack);
         self.journal.definition.replace(None);
         result.map(|()| stack)
@@ -377,9 +375,7 @@ impl Run<'_> {
         stack: &mut Value,
         evaluate: impl FnOnce(&MatcherData<'_>) -> Result<T>,
     ) -> Result<T> {
-        if let Some(hooks) = self.follower() {
-            hooks.source_begins();
-        }
+        self.report(|hooks| hooks.source_begins());
         let (custom_data, config_get_strategy) = (&fold.custom_data, &fold.config_get_strategy);
         let around = MatcherData {
             stack,
@@ -392,9 +388,8 @@ impl Run<'_> {
             .matchers()
             .iter()
             .any(|matcher| matcher.kind() == MatcherKind::MapData)
-            && let Some(hooks) = self.follower()
         {
-            hooks.data_reduced(stack);
+            self.report(|hooks| hooks.data_reduced(stack));
         }
         Ok(found)
     }

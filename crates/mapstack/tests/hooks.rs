@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mapstack::hooks::{Chosen, Hooks, MergedKind, MergedLayer, Moment, SourcePaths};
+use mapstack::hooks::{Chosen, Hooks, MergedKind, MergedLayer, Moment, SourcePaths, ValueHooks};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::trace::Asked;
@@ -37,10 +37,12 @@ impl Hooks for Log {
         false
     }
 
-    fn follows_values(&self) -> bool {
-        true
+    fn values(&self) -> Option<&dyn ValueHooks> {
+        Some(self)
     }
+}
 
+impl ValueHooks for Log {
     fn data_reduced(&self, data: &Value) {
         self.note(format!("reduced to {}", data.repr()));
     }

@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mapstack::hooks::{Edits, Hooks, MergedLayer, Moment};
+use mapstack::hooks::{Edits, Hooks, MergedLayer, Moment, ValueHooks};
 use mapstack_diagnostic::Place;
 use mapstack_functions::Flow;
 use mapstack_matcher::Matcher;
@@ -309,10 +309,12 @@ fn in_file(place: &mapstack_render::TemplatePlace) -> Place {
 }
 
 impl Hooks for ValueTracer {
-    fn follows_values(&self) -> bool {
-        true
+    fn values(&self) -> Option<&dyn ValueHooks> {
+        Some(self)
     }
+}
 
+impl ValueHooks for ValueTracer {
     fn tracer(&self) -> Option<&dyn Tracer> {
         Some(self)
     }

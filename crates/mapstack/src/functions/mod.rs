@@ -188,8 +188,9 @@ impl Context for Run<'_> {
     fn flows(&self, flow: Flow<'_>) {
         if self.is_traced()
             && let Some(hooks) = self.observed.hooks.get()
+            && let Some(values) = hooks.values()
         {
-            hooks.flowed(flow);
+            values.flowed(flow);
         }
     }
 
