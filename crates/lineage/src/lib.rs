@@ -161,7 +161,7 @@ impl Ancestry {
     /// let minion = Minion::new("web1").complete();
     /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
     /// let settled = high.settled(&minion).unwrap();
-    /// let explained = explain_states((&engine, &minion), (&high, settled), &[]);
+    /// let explained = explain_states(&engine, &minion, &high, settled, &[]);
     /// let name = explained.lineage.at(&["motd", "test.nop", "name"].map(Key::from)).unwrap();
     /// assert_eq!(name.spot.to_string(), "web.sls:3:13");
     /// assert_eq!(name.sources()[0].1.to_string(), "grains:id (the minion's id)");

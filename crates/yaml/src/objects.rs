@@ -8,7 +8,7 @@ use crate::{Error, Limits, compose, construct};
 ///
 /// ```
 /// use mapstack_yaml::{Limits, Object, load_objects};
-/// let documents = load_objects("a: &x [2001-02-03]\nb: *x\n", &Limits::default(), (false, false)).unwrap();
+/// let documents = load_objects("a: &x [2001-02-03]\nb: *x\n", &Limits::default(), false, false).unwrap();
 /// let Object::Map(entries) = &documents[0][0] else { panic!() };
 /// assert_eq!(entries[0].1, entries[1].1, "one list");
 /// assert!(documents[0].contains(&Object::Date("2001-02-03".into())));

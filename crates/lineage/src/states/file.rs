@@ -43,7 +43,7 @@ pub struct FileLines {
 /// let high = gatherer.high(&minion, Wanted::Highstate);
 /// let settled = high.settled(&minion).unwrap();
 /// let file = &managed.all()[0];
-/// let lines = explain_file((&engine, &minion), (&high, settled), (&managed, file)).unwrap();
+/// let lines = explain_file(&engine, &minion, &high, settled, &managed, file).unwrap();
 /// let at = |steps: &[Key]| lines.explained.lineage.at(steps).unwrap();
 /// let line = at(&["/etc/web".into(), 2.into(), "text".into()]);
 /// assert_eq!(line.value.to_string(), "port = 80");

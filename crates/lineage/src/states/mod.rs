@@ -83,7 +83,7 @@ pub struct RequisiteOrigin {
 /// let minion = Minion::new("web1").complete();
 /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
 /// let settled = high.settled(&minion).unwrap();
-/// let explained = explain_states((&engine, &minion), (&high, settled), &[]);
+/// let explained = explain_states(&engine, &minion, &high, settled, &[]);
 /// let port = explained.lineage.at(&["site", "http.query", "port"].map(Key::from)).unwrap();
 /// assert_eq!(port.spot.to_string(), "web.sls:4:13");
 /// assert_eq!(port.printed[0].spot.to_string(), "map.jinja:1:15");
