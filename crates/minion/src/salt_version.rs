@@ -72,6 +72,8 @@ pub struct Behaviour {
     pub states_name_what_includes_them: bool,
     /// Minions without a master get the sls of `master_tops`.
     pub masterless_minions_have_master_tops: bool,
+    /// The core has the state modules that have left it since, and that no other package has.
+    pub has_departed_states: bool,
 }
 
 /// The behaviour of 3006 where it differs from 3007.
@@ -82,6 +84,7 @@ const BEFORE_3007: Behaviour = Behaviour {
     usual_renderers_are_enough: false,
     states_name_what_includes_them: false,
     masterless_minions_have_master_tops: false,
+    has_departed_states: true,
     ..BEFORE_3008
 };
 
@@ -105,6 +108,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     requisites_order_states: false,
     states_name_what_includes_them: true,
     masterless_minions_have_master_tops: true,
+    has_departed_states: true,
 };
 
 const SINCE_3008: Behaviour = Behaviour {
@@ -127,6 +131,7 @@ const SINCE_3008: Behaviour = Behaviour {
     requisites_order_states: true,
     states_name_what_includes_them: true,
     masterless_minions_have_master_tops: true,
+    has_departed_states: false,
 };
 
 /// Each version with its name, the release that it is compared with, and what it does.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use mapstack::Home;
+use mapstack::minion::SaltVersion;
 
 /// The functions of Salt 3008.3, of extensions, and of 3006.9 and 3007.13 that have left since, with their arguments
 /// (`xtask/reference/state_functions.py` writes and describes it).
@@ -120,14 +121,20 @@ pub fn functions_of(module: &str) -> impl Iterator<Item = &'static str> {
     names.filter(|name| !name.starts_with("mod_"))
 }
 
-/// True if a state module does something about what it watches (`mod_watch`), where it is loaded. Elsewhere Salt takes
-/// `watch` for `require`.
+/// True if a state module does something about what it watches (`mod_watch`), where a version of Salt loads it. Elsewhere
+/// Salt takes `watch` for `require`.
 ///
 /// ```
+/// use mapstack::minion::SaltVersion;
 /// use mapstack_states::watches;
-/// assert!(watches("service") && !watches("file"));
+/// assert!(watches("service", SaltVersion::V3008) && !watches("file", SaltVersion::V3008));
+/// // It left the core with 3008, and no other package has it.
+/// assert!(watches("supervisord", SaltVersion::V3007) && !watches("supervisord", SaltVersion::V3008));
 /// ```
 #[must_use]
-pub fn watches(module: &str) -> bool {
-    StateFunction::named(module, "mod_watch").is_some()
+pub fn watches(module: &str, version: SaltVersion) -> bool {
+    let function = StateFunction::named(module, "mod_watch");
+    function.is_some_and(|function| {
+        function.home != Home::Gone || version.behaviour().has_departed_states
+    })
 }

@@ -230,7 +230,7 @@ impl High {
     #[must_use]
     pub fn watches(&self, module: &str) -> bool {
         let own = self.own.watches(module);
-        own.unwrap_or_else(|| watches(module))
+        own.unwrap_or_else(|| watches(module, self.version))
     }
 
     /// The options of compiling this high data for a minion.

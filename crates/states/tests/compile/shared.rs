@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, SaltVersion};
 use mapstack_pyobject::{Budget, Limits, Obj};
 use mapstack_states::compile::{CompileOptions, Compiler};
 use mapstack_states::{Compiled, Gatherer, TopOptions, Wanted, watches};
@@ -81,7 +81,7 @@ fn the_states_are_those_of_the_low_data() {
         let high = gatherer.high(&minion, Wanted::Highstate);
         let budget = Budget::new(Limits::default(), None);
         let options = CompileOptions {
-            watches: &watches,
+            watches: &|module| watches(module, SaltVersion::default()),
             ..CompileOptions::of(&minion)
         };
         let compiler = Compiler::new(options, &budget).after(high.refusals.clone());
