@@ -229,3 +229,20 @@ fn a_line_that_stayed_is_there_by_the_condition_around_it() {
     let (_, causes) = all.iter().find(|(of, _)| of == "config text").unwrap();
     assert_eq!(shown(causes), ["if pillar.x11 <- ssh/files/config:6:1"]);
 }
+
+#[test]
+fn the_source_that_counts_has_the_place_of_its_item() {
+    let (mut tree, _) = edited(
+        "ssh/init.sls",
+        "    - source: salt://ssh/files/config\n",
+        "    - source:\n      - salt://ssh/files/{{ grains.id }}\n      - salt://ssh/files/other\n",
+    );
+    tree.push(("ssh/files/other".to_owned(), "Port 22\n".to_owned()));
+    let all = causes_of(&tree);
+    let (_, causes) = all.iter().find(|(of, _)| of == "config:source").unwrap();
+    let [old, new] = &shown(causes)[..] else {
+        panic!("{causes:?}");
+    };
+    assert!(old.starts_with("ssh/init.sls:9:"), "{old}");
+    assert!(new.starts_with("ssh/init.sls:11:"), "{new}");
+}

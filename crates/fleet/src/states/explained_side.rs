@@ -443,6 +443,11 @@ impl OfState<'_> {
         if is_name("ID", &self.name.id) {
             return self.of_id().into_iter().collect();
         }
+        if is("source")
+            && let Some(known) = self.of_source(value)
+        {
+            return vec![piece(&known)];
+        }
         // Plans have no kinds of mappings.
         let is_it = |known: &Ancestry| known.value.with_map_kind(MapKind::Dict).is_same(value);
         let Some(known) = self.at(path).filter(is_it) else {
@@ -456,6 +461,18 @@ impl OfState<'_> {
         let at = fresh.map(|(index, _)| [path, &[Key::of_index(index)]].concat());
         let known = at.filter_map(|path| self.at(&path));
         known.map(|known| piece(&known)).collect()
+    }
+
+    /// The item of a list of sources that counts: a plan has it in place of the list.
+    fn of_source(&self, url: &Value) -> Option<Ancestry> {
+        let known = self.at(&["source".into()])?;
+        let items = known.value.as_list()?;
+        let at = items.iter().position(|item| match item {
+            // A source can have a hash.
+            Value::Map(one) => one.keys().any(|key| key.as_str() == url.as_str()),
+            item => item.is_same(url),
+        })?;
+        self.at(&["source".into(), Key::of_index(at)])
     }
 
     fn of_id(&self) -> Option<Piece> {
