@@ -1,16 +1,16 @@
 //! The faults for which a state run would refuse the states of minions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
-use mapstack::{Error, ErrorKind};
+use mapstack::{Error, ErrorKind, out_of_budget};
 use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
-use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted, included};
+use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted};
 
+use crate::closures::{Closure, Closures, taken_from};
 use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
-use crate::states::Made;
 use crate::subject::Subject;
 use crate::work::side_by_side;
 
@@ -48,6 +48,7 @@ fn key_of(refusal: &Refusal) -> FaultKey {
 }
 
 /// The faults of one compilation.
+#[derive(Clone)]
 struct Compiled {
     refusals: Refusals,
     misuses: Vec<Misuse>,
@@ -112,22 +113,7 @@ impl Subject<'_> {
             faults.add(found, runs);
         }
         if let Some(first) = minions.first() {
-            let done = side_by_side(alone, |(name, gathered)| {
-                let names = std::slice::from_ref(name);
-                let saltenv = &self.saltenv;
-                let of = (first, Wanted::Sls { saltenv, names });
-                compiled(gatherer, self, of, (gathered, true))
-            })?;
-            for ((name, _), found) in alone.iter().zip(done) {
-                let own = found.map(|mut found| {
-                    let is_own =
-                        |(refusal, ..): &(Refusal, _, _)| refusal.sls.as_ref() == Some(name);
-                    found.refusals.retain(is_own);
-                    found.misuses.retain(|misuse| misuse.sls == *name);
-                    found
-                });
-                faults.add(own, &[0]);
-            }
+            self.compile_alone(gatherer, first, alone, &mut faults)?;
         }
         for fault in faults.all.values_mut() {
             let renders = gathered.iter().chain(alone.iter().map(|(_, alone)| alone));
@@ -141,6 +127,47 @@ impl Subject<'_> {
             });
         }
         self.keep(faults);
+        Ok(())
+    }
+
+    /// Compile each sls that no minion gets by itself, for one minion.
+    fn compile_alone(
+        &self,
+        gatherer: &Gatherer<'_>,
+        first: &Minion,
+        alone: &[(String, Gathered)],
+        faults: &mut Faults,
+    ) -> Result<(), Error> {
+        let from = taken_from(alone.iter().map(|(_, gathered)| {
+            let renders = gathered.sls.iter().map(|sls| Arc::as_ptr(&sls.rendered));
+            renders.collect::<BTreeSet<_>>()
+        }));
+        let jobs: Vec<usize> = (0..alone.len()).collect();
+        let done = side_by_side(&jobs, |number| {
+            let (name, gathered) = &alone[*number];
+            if from[*number] != *number {
+                return None;
+            }
+            if let Some(spent) = self.engine.spent() {
+                return Some(Err(out_of_budget(spent, name)));
+            }
+            let names = std::slice::from_ref(name);
+            let saltenv = &self.saltenv;
+            let of = (first, Wanted::Sls { saltenv, names });
+            Some(compiled(gatherer, self, of, (gathered, true)))
+        })?;
+        for ((name, _), from) in alone.iter().zip(from) {
+            let Some(found) = done[from].clone() else {
+                continue;
+            };
+            let own = found.map(|mut found| {
+                let is_own = |(refusal, ..): &(Refusal, _, _)| refusal.sls.as_ref() == Some(name);
+                found.refusals.retain(is_own);
+                found.misuses.retain(|misuse| misuse.sls == *name);
+                found
+            });
+            faults.add(own, &[0]);
+        }
         Ok(())
     }
 
@@ -165,24 +192,47 @@ impl Subject<'_> {
     pub(crate) fn compile_formula(&mut self) -> Result<(), Error> {
         let gatherer = Gatherer::new(self.engine, TopOptions::default());
         let gatherer = gatherer.secrets(self.secrets.clone());
-        let alone = self.alone();
-        let jobs: Vec<(&Closure, usize)> = alone
+        let alone = match Closures::new(self.engine, &gatherer, &self.saltenv, &self.states).alone()
+        {
+            Ok(alone) => alone,
+            Err(limit) => {
+                self.keep(Faults::of_limit(&limit));
+                return Ok(());
+            }
+        };
+        let alike = alone
             .iter()
-            .filter_map(|(closure, runs)| Some((closure, *runs.first()?)))
+            .map(|one| (Arc::as_ptr(&one.0.included), &one.1));
+        let from = taken_from(alike);
+        let jobs: Vec<Option<(&Closure, usize)>> = alone
+            .iter()
+            .zip(from.iter().enumerate())
+            .map(|((closure, runs), (number, from))| {
+                Some((closure, *runs.first()?)).filter(|_| number == *from)
+            })
             .collect();
-        let done = side_by_side(&jobs, |(closure, run)| {
+        let done = side_by_side(&jobs, |job| {
+            let (closure, run) = job.as_ref()?;
+            if let Some(spent) = self.engine.spent() {
+                let path = &self.states[closure.root].file.path;
+                return Some(Err(out_of_budget(spent, path)));
+            }
             let (gathered, is_open) = self.gathered(&gatherer, closure, *run);
             let names = std::slice::from_ref(&self.states[closure.root].name);
             let saltenv = &self.saltenv;
             let of = (self.runs[*run].minion, Wanted::Sls { saltenv, names });
-            compiled(&gatherer, self, of, (&gathered, is_open))
+            Some(compiled(&gatherer, self, of, (&gathered, is_open)))
         })?;
         let mut faults = Faults::default();
-        let mut failed: BTreeMap<FaultKey, Vec<usize>> = BTreeMap::new();
-        for (number, ((closure, runs), mut found)) in alone.iter().zip(done).enumerate() {
+        let mut failed: BTreeMap<FaultKey, BTreeSet<usize>> = BTreeMap::new();
+        for (number, (closure, runs)) in alone.iter().enumerate() {
+            let Some(mut found) = done[from[number]].clone() else {
+                continue;
+            };
             let root = closure.root;
-            let is_around =
-                |(other, _): &(Closure, _)| other.root != root && other.states.contains(&root);
+            let is_around = |(other, _): &(Closure, _)| {
+                other.root != root && other.included.states.contains(&root)
+            };
             if let (Ok(found), true) = (&mut found, alone.iter().any(is_around)) {
                 // What includes an sls can extend its states.
                 let name = &self.states[root].name;
@@ -190,7 +240,7 @@ impl Subject<'_> {
             }
             for (refusal, ..) in found.iter().flat_map(|found| &found.refusals) {
                 let all = failed.entry(key_of(refusal)).or_default();
-                all.push(number);
+                all.insert(number);
             }
             faults.add(found, runs);
         }
@@ -203,15 +253,17 @@ impl Subject<'_> {
 
     /// Find an sls that compiles without the fault, and one that has the missing state. A failing sls can be part of one
     /// that works.
-    fn settle(&self, fault: &mut Fault, alone: &[(Closure, Vec<usize>)], failed: &[usize]) {
+    fn settle(&self, fault: &mut Fault, alone: &[(Closure, Vec<usize>)], failed: &BTreeSet<usize>) {
+        let working = alone.iter().enumerate();
+        let working = working.filter(|(number, _)| !failed.contains(number));
+        let working: Vec<&(Closure, Vec<usize>)> = working.map(|(_, one)| one).collect();
         let with = |number: usize, run: usize| {
             let part = alone[number].0.root;
-            let mut others = (0..alone.len()).filter(|other| {
-                let (closure, runs) = &alone[*other];
-                let is_around = closure.root != part && closure.states.contains(&part);
-                is_around && runs.contains(&run) && !failed.contains(other)
+            let mut others = working.iter().filter(|(closure, runs)| {
+                let is_around = closure.root != part && closure.included.states.contains(&part);
+                is_around && runs.contains(&run)
             });
-            others.next().map(|other| self.name_of(&alone[other].0))
+            others.next().map(|(other, _)| self.name_of(other))
         };
         let (mut works, mut fails) = (None, BTreeMap::new());
         for number in failed {
@@ -243,63 +295,6 @@ impl Subject<'_> {
         self.states[closure.root].name.clone()
     }
 
-    /// Each sls that can be asked for, with what it includes, and the runs on which these are the same.
-    fn alone(&self) -> Vec<(Closure, Vec<usize>)> {
-        let names = self.states.iter().enumerate();
-        let by_name: HashMap<&str, usize> = names.map(|(n, state)| (&*state.name, n)).collect();
-        let mut contents = Contents::default();
-        let mut all = Vec::new();
-        for (root, state) in self.states.iter().enumerate() {
-            let mut known: BTreeMap<Vec<Option<usize>>, usize> = BTreeMap::new();
-            for run in &state.used {
-                if !state.is_rendered(*run) {
-                    continue;
-                }
-                let closure = self.closure(root, *run, &by_name);
-                let mut of = |number: &usize| {
-                    let outcome = self.states[*number].outcomes.get(*run)?.as_ref()?;
-                    Some(contents.of(*number, outcome))
-                };
-                let made = closure.states.iter().map(&mut of).collect();
-                let next = all.len();
-                let at = *known.entry(made).or_insert(next);
-                if at == next {
-                    all.push((closure, Vec::new()));
-                }
-                let (_, runs): &mut (Closure, Vec<usize>) = &mut all[at];
-                runs.push(*run);
-            }
-        }
-        all
-    }
-
-    fn closure(&self, root: usize, run: usize, by_name: &HashMap<&str, usize>) -> Closure {
-        let mut closure = Closure {
-            root,
-            states: vec![root],
-            outside: Vec::new(),
-        };
-        let mut at = 0;
-        while let Some(number) = closure.states.get(at).copied() {
-            at += 1;
-            let state = &self.states[number];
-            let outcome = state.outcomes.get(run).and_then(Option::as_ref);
-            let made = outcome.and_then(|made| made.as_ref().as_ref().ok());
-            for entry in made.iter().flat_map(|made| &made.includes) {
-                let Some((saltenv, name)) = included(state.own(), entry) else {
-                    continue;
-                };
-                let is_own = saltenv.as_ref().is_none_or(|one| *one == self.saltenv);
-                match by_name.get(&*name).filter(|_| is_own) {
-                    Some(other) if !closure.states.contains(other) => closure.states.push(*other),
-                    Some(_) => {}
-                    None => closure.outside.push((saltenv, name)),
-                }
-            }
-        }
-        closure
-    }
-
     /// The sls of a closure as gathered, and true if it includes some of other formulas, in whose place are empty ones.
     fn gathered(&self, gatherer: &Gatherer<'_>, closure: &Closure, run: usize) -> (Gathered, bool) {
         let got = |saltenv: &str, name: &str, path: String, data| GotSls {
@@ -309,7 +304,7 @@ impl Subject<'_> {
             included_by: None,
             rendered: Arc::new(Rendered::of(data)),
         };
-        let own = closure.states.iter().filter_map(|number| {
+        let own = closure.included.states.iter().filter_map(|number| {
             let state = &self.states[*number];
             let outcome = state.outcomes.get(run)?.as_ref()?;
             let data = outcome.as_ref().as_ref().map(|made| made.data.clone());
@@ -321,51 +316,21 @@ impl Subject<'_> {
                 data,
             ))
         });
-        let outside = closure.outside.iter().filter_map(|(saltenv, name)| {
-            let saltenv = saltenv.as_deref().unwrap_or(&self.saltenv);
-            let path = gatherer.path(saltenv, name)?;
-            Some(got(saltenv, name, path, Ok(Value::map())))
-        });
+        let outside = closure
+            .included
+            .outside
+            .iter()
+            .filter_map(|(saltenv, name)| {
+                let saltenv = saltenv.as_deref().unwrap_or(&self.saltenv);
+                let path = gatherer.path(saltenv, name)?;
+                Some(got(saltenv, name, path, Ok(Value::map())))
+            });
         let sls = own.chain(outside).collect();
         let gathered = Gathered {
             sls,
             ..Gathered::default()
         };
-        (gathered, !closure.outside.is_empty())
-    }
-}
-
-/// An sls of a formula with those that it includes.
-struct Closure {
-    root: usize,
-    /// The number of each sls of the formula.
-    states: Vec<usize>,
-    /// Those of other formulas and saltenvs.
-    outside: Vec<(Option<String>, String)>,
-}
-
-/// Numbers for the contents of renders: minions between which a template tells can get the same states.
-#[derive(Default)]
-struct Contents {
-    by_address: HashMap<usize, usize>,
-    by_text: HashMap<(usize, String), usize>,
-}
-
-impl Contents {
-    /// The number of what an sls renders to.
-    fn of(&mut self, sls: usize, outcome: &Arc<Result<Made, Error>>) -> usize {
-        let address = Arc::as_ptr(outcome) as usize;
-        if let Some(known) = self.by_address.get(&address) {
-            return *known;
-        }
-        let text = match &**outcome {
-            Ok(made) => made.data.repr(),
-            Err(_) => String::new(),
-        };
-        let next = self.by_text.len();
-        let number = *self.by_text.entry((sls, text)).or_insert(next);
-        self.by_address.insert(address, number);
-        number
+        (gathered, !closure.included.outside.is_empty())
     }
 }
 
@@ -379,6 +344,13 @@ struct Faults {
 }
 
 impl Faults {
+    fn of_limit(limit: &Error) -> Self {
+        Faults {
+            limit: Some(limit.diagnostic().message.clone()),
+            ..Faults::default()
+        }
+    }
+
     fn add(&mut self, found: Result<Compiled, Error>, runs: &[usize]) {
         let found = match found {
             Ok(found) => found,

@@ -119,7 +119,7 @@ impl<'s> Subject<'s> {
     /// Render what each minion gets, then what none gets.
     fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<Reached, Error> {
         let gatherer = Gatherer::new(self.engine, estate.options.clone());
-        let gatherer = gatherer.secrets(self.secrets.clone());
+        let gatherer = gatherer.secrets(self.secrets.clone()).giving_up();
         let gathered = side_by_side(minions, |minion| gatherer.gather(minion))?;
         let mut states: BTreeMap<String, State> = BTreeMap::new();
         let mut made = MadeOf::new();

@@ -12,6 +12,7 @@
 //! | to silence a finding in a file | [`suppress`] |
 //! | to change files | [`fix`] |
 
+mod closures;
 mod compiled;
 mod document;
 mod estate;

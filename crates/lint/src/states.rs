@@ -1,13 +1,13 @@
 //! The states of a formula, rendered for many minions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite, sls_name};
-use mapstack_states::included;
+use mapstack_states::{Exhausting, included};
 
 use crate::document::SourceFile;
 use crate::origins::text_of;
@@ -123,8 +123,10 @@ impl Library<'_> {
             }
         }
         let jobs: Vec<_> = jobs.into_iter().collect();
+        let exhausting = Exhausting::default();
         let render = |((file, _), minion): &((usize, usize), &Minion)| {
-            Arc::new(self.made(minion, &files[*file].path))
+            let path = &files[*file].path;
+            Arc::new(exhausting.try_once_more(path, || self.made(minion, path)))
         };
         let rendered = side_by_side(&jobs, render)?;
         let known: HashMap<(usize, usize), Arc<Result<Made, Error>>> =
@@ -157,24 +159,34 @@ impl Library<'_> {
     fn find_parts(&self, states: &mut [State], includes: &BTreeSet<(usize, usize)>) {
         let names: Vec<BTreeSet<String>> =
             states.iter().map(|state| self.names_by(state)).collect();
-        let includers = |number: usize| {
-            let including = includes.iter().filter(move |(_, to)| *to == number);
-            including.map(|(from, _)| *from)
+        let mut includers: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
+        for (from, to) in includes {
+            includers[*to].push(*from);
+        }
+        let mut said: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (number, names) in names.iter().enumerate() {
+            for name in names {
+                said.entry(name).or_default().push(number);
+            }
+        }
+        let is_named = |number: usize, name: &str| {
+            let by = said.get(name).into_iter().flatten();
+            !includers[number].is_empty() || by.into_iter().any(|by| *by != number)
         };
-        let mut is_stable = false;
-        while !is_stable {
-            is_stable = true;
-            for number in 0..states.len() {
-                let state = &states[number];
-                let mut others = names.iter().enumerate();
-                let is_named = includers(number).next().is_some()
-                    || others.any(|(other, said)| other != number && said.contains(&state.name));
-                let is_part = !is_main(&state.file)
-                    && is_named
-                    && includers(number).all(|from| states[from].is_part);
-                if is_part && !state.is_part {
-                    states[number].is_part = true;
-                    is_stable = false;
+        // Each is looked at again for each that includes it and is found.
+        let mut open: Vec<usize> = (0..states.len()).collect();
+        let mut of_others: Vec<usize> = includers.iter().map(Vec::len).collect();
+        while let Some(number) = open.pop() {
+            let state = &states[number];
+            let is_part = of_others[number] == 0
+                && !state.is_part
+                && !is_main(&state.file)
+                && is_named(number, &state.name);
+            if is_part {
+                states[number].is_part = true;
+                for (_, to) in includes.range((number, 0)..=(number, usize::MAX)) {
+                    of_others[*to] -= 1;
+                    open.push(*to);
                 }
             }
         }
@@ -373,44 +385,54 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
         .enumerate()
         .map(|(number, state)| (state.name.clone(), number))
         .collect();
-    let mut edges: BTreeSet<(usize, usize, usize)> = BTreeSet::new();
+    // What an sls includes on a run, by its number; minions that share a render include the same.
+    let mut edges: Vec<Vec<Option<Arc<BTreeSet<usize>>>>> = Vec::new();
     for (from, state) in states.iter().enumerate() {
-        for (run, outcome) in state.outcomes.iter().enumerate() {
-            let made = outcome
-                .as_ref()
-                .and_then(|outcome| outcome.as_ref().as_ref().ok());
-            let names = made
-                .into_iter()
-                .flat_map(|made| &made.includes)
-                .filter_map(|entry| included(state.own(), entry));
-            let to = names.filter_map(|(_, name)| by_name.get(&name).copied());
-            edges.extend(to.filter(|to| *to != from).map(|to| (from, run, to)));
-        }
+        let mut known: HashMap<*const Result<Made, Error>, Arc<BTreeSet<usize>>> = HashMap::new();
+        let of = |outcome: &Option<Arc<Result<Made, Error>>>| {
+            let outcome = outcome.as_ref()?;
+            let made = outcome.as_ref().as_ref().ok()?;
+            let included = known.entry(Arc::as_ptr(outcome)).or_insert_with(|| {
+                let entries = made.includes.iter();
+                let names = entries.filter_map(|entry| included(state.own(), entry));
+                let to = names.filter_map(|(_, name)| by_name.get(&name).copied());
+                Arc::new(to.filter(|to| *to != from).collect())
+            });
+            Some(included.clone())
+        };
+        edges.push(state.outcomes.iter().map(of).collect());
     }
-    let included: BTreeSet<usize> = edges.iter().map(|(_, _, to)| *to).collect();
+    let all = edges.iter().enumerate();
+    let all = all.flat_map(|(from, runs)| runs.iter().flatten().map(move |to| (from, to)));
+    let pairs: BTreeSet<(usize, usize)> = {
+        let mut seen = HashSet::new();
+        let distinct = all.filter(|(_, to)| seen.insert(Arc::as_ptr(to)));
+        distinct
+            .flat_map(|(from, to)| to.iter().map(move |to| (from, *to)))
+            .collect()
+    };
+    let included: BTreeSet<usize> = pairs.iter().map(|(_, to)| *to).collect();
     let is_entry =
         |number: usize, state: &State| !included.contains(&number) || is_main(&state.file);
+    let mut open = Vec::new();
     for (number, state) in states.iter_mut().enumerate() {
         if is_entry(number, state) {
             state.used = (0..state.outcomes.len()).collect();
+            open.extend((0..state.outcomes.len()).map(|run| (number, run)));
         }
     }
-    loop {
-        let mut is_stable = true;
-        for (from, run, to) in &edges {
-            if states[*from].used.contains(run) {
-                is_stable &= !states[*to].used.insert(*run);
+    while let Some((from, run)) = open.pop() {
+        for to in edges[from][run].iter().flat_map(|to| &**to) {
+            if states[*to].used.insert(run) {
+                open.push((*to, run));
             }
-        }
-        if is_stable {
-            break;
         }
     }
     // Those that only include each other begin somewhere.
     for state in states.iter_mut().filter(|state| state.used.is_empty()) {
         state.used = (0..state.outcomes.len()).collect();
     }
-    edges.into_iter().map(|(from, _, to)| (from, to)).collect()
+    pairs
 }
 
 impl State {

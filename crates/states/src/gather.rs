@@ -12,6 +12,7 @@ use mapstack_pyobject::{Limits, Spender};
 use mapstack_value::Value;
 
 use crate::available::Available;
+use crate::exhausting::Exhausting;
 use crate::options::TopOptions;
 use crate::own_modules::OwnModules;
 use crate::render::{GotSls, MinionRenders, Renders};
@@ -100,6 +101,14 @@ impl<'e> Gatherer<'e> {
     pub fn noting_facts(mut self) -> Self {
         self.renders = self.renders.noting_facts();
         self.notes_facts = true;
+        self
+    }
+
+    /// The same, which renders an sls that reached a limit for two minions for no further one: where mistakes are sought,
+    /// two minions show it.
+    #[must_use]
+    pub fn giving_up(mut self) -> Self {
+        self.renders.exhausting = Some(Exhausting::default());
         self
     }
 
@@ -197,6 +206,12 @@ impl<'e> Gatherer<'e> {
             names.map(move |name| (env.clone(), name))
         });
         names.collect()
+    }
+
+    /// The names of the listed sls that a shell pattern matches.
+    #[must_use]
+    pub fn listed(&self, saltenv: &str, pattern: &str) -> Vec<String> {
+        self.available.listed(saltenv, pattern)
     }
 
     /// The path of an sls on the file server.

@@ -7,6 +7,7 @@
 mod available;
 pub mod compile;
 mod compiled;
+mod exhausting;
 mod functions;
 mod gather;
 mod high;
@@ -19,6 +20,7 @@ mod runs;
 mod shared;
 mod top;
 
+pub use exhausting::Exhausting;
 pub use functions::{StateFunction, functions_of, homes, state_modules, watches};
 pub use gather::{Gathered, Gatherer, Problem, ProblemKind, included};
 pub use high::{High, Wanted};

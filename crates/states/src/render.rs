@@ -11,6 +11,8 @@ use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
 use mapstack_value::{Str, Value, weight};
 
+use crate::exhausting::Exhausting;
+
 /// The rendered data of an sls for a minion.
 #[derive(Debug)]
 pub struct Rendered {
@@ -97,6 +99,8 @@ pub(crate) struct Renders<'e> {
     shared: SharedWork<RenderKey, Arc<Rendered>>,
     /// The secrets that no error may contain.
     pub secrets: Secrets,
+    /// The sls that reached limits, if they are not rendered for more minions.
+    pub exhausting: Option<Exhausting>,
 }
 
 impl<'e> Renders<'e> {
@@ -105,6 +109,7 @@ impl<'e> Renders<'e> {
             engine,
             shared: SharedWork::new(SHARED),
             secrets: Secrets::numbered(),
+            exhausting: None,
         }
     }
 
@@ -130,7 +135,11 @@ impl<'e> Renders<'e> {
 
     /// The sls at a path as a run renders it. Its files and warnings include those of what the run rendered before.
     fn rendered(&self, run: &Run<'_>, path: &str) -> Rendered {
-        let data = run.sls(&format!("salt://{path}"));
+        let url = format!("salt://{path}");
+        let data = match &self.exhausting {
+            Some(exhausting) => exhausting.try_once_more(&url, || run.sls(&url)),
+            None => run.sls(&url),
+        };
         let data = data.map_err(|e| self.redacted(&e, &run.secret_texts()));
         let reads = run.file_reads();
         let found = reads.iter();

@@ -1,12 +1,13 @@
 //! The lines of a minion's managed files, with where they come from.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_files::{Content, ManagedFile, ManagedFiles};
-use mapstack_lineage::{FileLines, Spot, explain_file, explain_pillar};
+use mapstack_lineage::{FileLines, Lineage, Spot, StatesExplainer, explain_pillar};
 use mapstack_states::compile::low_data;
 use mapstack_states::{Gatherer, High, Places};
 
@@ -121,17 +122,16 @@ impl ExplainedFile {
             return Err(InputError::Usage(unknown_file(&asked.name, &names(&all))));
         }
         let settled = high.settled(&session.minion)?;
+        let (engine, minion) = (&session.engine, &session.minion);
+        // Sls are followed once for all files.
+        let mut explainer = StatesExplainer::new(engine, minion, &high, settled);
+        let pillar = session.explained_pillar()?;
+        let policy = session.engine.policy();
+        let pillar = pillar.and_then(|pillar| explain_pillar(&pillar, &session.minion, policy));
+        let pillar = pillar.map(Arc::new);
         for file in meant {
-            let lines = explain_file(
-                &session.engine,
-                &session.minion,
-                &high,
-                settled.clone(),
-                &files,
-                file,
-            );
-            match lines {
-                Ok(lines) => made.add(with_pillar(lines, &session)?, &asked),
+            match explainer.file(&files, file) {
+                Ok(lines) => made.add(with_pillar(lines, pillar.as_ref()), &asked),
                 Err(content) => made.unknown.push((file.path.clone(), content)),
             }
         }
@@ -221,11 +221,10 @@ fn of_template(lines: &FileLines, url: &str, line: u64) -> Vec<u64> {
     found
 }
 
-fn with_pillar(mut lines: FileLines, session: &Session) -> Result<FileLines, InputError> {
-    if let Some(pillar) = session.explained_pillar()?
-        && let Some(pillar) = explain_pillar(&pillar, &session.minion, session.engine.policy())
-    {
-        lines.explained.lineage = lines.explained.lineage.with_pillar(pillar);
+/// The lines with the origins of values of the pillar.
+fn with_pillar(mut lines: FileLines, pillar: Option<&Arc<Lineage>>) -> FileLines {
+    if let Some(pillar) = pillar {
+        lines.explained.lineage = lines.explained.lineage.with_pillar(pillar.clone());
     }
-    Ok(lines)
+    lines
 }

@@ -201,20 +201,27 @@ type LineOf<'l> = (&'l str, Option<Claim>, Vec<Printing>);
 impl Explaining<'_, '_> {
     /// The arguments of the state of a file.
     fn of_state(&mut self, states: &Value, file: &ManagedFile) -> Arguments {
-        let own = states.as_map().into_iter().flatten();
-        let mut own = own.filter(|(id, _)| id.to_string() == file.state.id);
-        let found = own.find_map(|(id, body)| Some((id, body.as_map()?)));
+        let id = &*file.state.id;
+        let states = states.as_map().into_iter();
+        let found = states.flat_map(|states| {
+            let own = states.get(id).map(|body| (Key::from(id), body));
+            // An ID can be a number.
+            let mut others = states.iter().map(|(id, body)| (id.clone(), body));
+            own.or_else(|| others.find(|(other, _)| other.to_string() == id))
+        });
+        let mut found = found.filter_map(|(id, body)| Some((id, body.as_map()?)));
+        let found = found.next();
         let Some((id, body)) = found else {
             return Arguments::default();
         };
-        let (data, node, key) = self.state(id, body);
+        let (data, node, key) = self.state(&id, body);
         let name = Key::from(&*file.function);
         let functions = data.as_map().cloned().unwrap_or_default();
         let values = functions.get(&name).and_then(Value::as_map).cloned();
         Arguments {
             values: values.unwrap_or_default(),
             node: node.child(&name).unwrap_or_default(),
-            of_id: Some((id.clone(), functions, node, key)),
+            of_id: Some((id, functions, node, key)),
         }
     }
 
