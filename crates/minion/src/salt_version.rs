@@ -184,7 +184,10 @@ impl FromStr for SaltVersion {
 
     /// A version by its name, or by that of one of its releases.
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
-        let name = text.split_once('.').map_or(text, |(name, _)| name);
+        let name = match text.split_once('.') {
+            Some((name, release)) if release.starts_with(|c: char| c.is_ascii_digit()) => name,
+            _ => text,
+        };
         let found = SaltVersion::ALL.into_iter().find(|it| it.name() == name);
         found.ok_or(UnknownVersion)
     }
@@ -200,7 +203,9 @@ mod tests {
             assert_eq!(version.to_string().parse(), Ok(version));
             assert_eq!(version.release().parse(), Ok(version));
         }
-        for unknown in ["", "3005", "3009.1", "3006rc1", "v3006", "latest"] {
+        for unknown in [
+            "", "3005", "3009.1", "3006rc1", "v3006", "latest", "3006..3008", "3006.",
+        ] {
             assert_eq!(unknown.parse::<SaltVersion>(), Err(UnknownVersion));
         }
     }

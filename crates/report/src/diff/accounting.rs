@@ -233,19 +233,23 @@ impl Accounting {
     }
 
     /// Why "no change" cannot be said, if it cannot: of minions that fail in both states, `still_failing` of them, it is
-    /// unknown which files they would use. Under `strict`, all that changed has to be compared.
+    /// unknown which files they would use, and how two versions of Salt differ for them. Under `strict`, all that changed has
+    /// to be compared.
     #[must_use]
     pub fn refusal(&self, strict: bool, still_failing: usize) -> Option<String> {
         let is_partial = strict && (self.is_incomplete() || self.is_unsure());
         match still_failing {
             _ if self.is_empty_handed() => Some("nothing that changed was compared".into()),
             _ if is_partial => Some("not all that changed was compared".into()),
-            1.. if self.has_unread() => {
+            1.. if self.has_unread() || self.versions.is_some() => {
                 let fail = if still_failing == 1 { "fails" } else { "fail" };
                 let minions = count(still_failing, "minion");
-                Some(format!(
-                    "not all that changed was compared, and {minions} {fail} in both states"
-                ))
+                Some(match self.has_unread() {
+                    true => format!(
+                        "not all that changed was compared, and {minions} {fail} in both states"
+                    ),
+                    false => format!("{minions} {fail} by both versions of Salt"),
+                })
             }
             _ => None,
         }
@@ -407,5 +411,18 @@ mod tests {
         assert!(only.is_empty_handed());
         let others = vec!["web/init.sls".into()];
         assert!(!Accounting::new(formulas(), 1, others, true).is_empty_handed());
+    }
+
+    #[test]
+    fn two_versions_are_not_compared_for_minions_that_fail_by_both() {
+        let versions = [SaltVersion::V3006, SaltVersion::V3008];
+        let accounting = Accounting::new(Vec::new(), 0, Vec::new(), false);
+        assert_eq!(accounting.refusal(false, 2), None, "the files are the same");
+        let upgrade = accounting.between_versions(versions);
+        assert_eq!(upgrade.refusal(false, 0), None);
+        assert_eq!(
+            upgrade.refusal(false, 2).as_deref(),
+            Some("2 minions fail by both versions of Salt")
+        );
     }
 }
