@@ -122,7 +122,8 @@ fn tables_become_layers() {
         tree.path(),
         "convert ntp --root .",
         0,
-        ("map.data gives", "6 written"),
+        "map.data gives",
+        "6 written",
     );
     let read = |path: &str| fs::read_to_string(tree.path().join(path)).unwrap();
     assert!(read("ntp/post-map.jinja").contains("{#- MacOS has users for groups #}"));
@@ -131,10 +132,11 @@ fn tables_become_layers() {
         tree.path(),
         "convert ntp --root .",
         1,
-        ("", "nothing to convert"),
+        "",
+        "nothing to convert",
     );
     let map = "map ntp --root . --platform debian-12 --get service";
-    assert_line(tree.path(), map, 0, ("ntp\n", ""));
+    assert_line(tree.path(), map, 0, "ntp\n", "");
 }
 
 #[test]
@@ -221,21 +223,18 @@ fn uncommitted_changes_are_kept() {
         here,
         "convert ntp --root .",
         2,
-        ("", "not committed: ntp/map.jinja"),
+        "",
+        "not committed: ntp/map.jinja",
     );
     assert_line(
         here,
         "convert ntp --root . --check",
         0,
-        ("map.data gives", ""),
+        "map.data gives",
+        "",
     );
     assert_eq!(files(here), before);
-    assert_line(
-        here,
-        "convert ntp --root . --allow-dirty",
-        0,
-        ("", "written"),
-    );
+    assert_line(here, "convert ntp --root . --allow-dirty", 0, "", "written");
 
     // A folder that is a link is committed as a link.
     let tree = formula(MAP);
@@ -246,7 +245,7 @@ fn uncommitted_changes_are_kept() {
     git(tree.path(), &["init", "-q", "."]);
     git(tree.path(), &["add", "."]);
     git(tree.path(), &["commit", "-q", "-m", "1"]);
-    assert_line(tree.path(), "convert", 0, ("", "written"));
+    assert_line(tree.path(), "convert", 0, "", "written");
 }
 
 #[test]
@@ -282,7 +281,7 @@ fn links_are_not_written_through() {
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), tree.path().join("ntp/parameters")).unwrap();
     let before = files(tree.path());
-    assert_line(tree.path(), "convert ntp --root .", 1, ("", "link"));
+    assert_line(tree.path(), "convert ntp --root .", 1, "", "link");
     assert_eq!(files(tree.path()), before);
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
 }

@@ -49,7 +49,7 @@ fn a_pillar_reads_what_lies_at_its_deployed_paths() {
     // Without the flags, the message names the way.
     let without = "pillar --config master --minions minions";
     let advice = "`deployed` in .mapstack.yaml (or --deployed PATH=DIR) says which folder is at /srv/pillar/data";
-    assert_line(tree.path(), without, 1, ("", advice));
+    assert_line(tree.path(), without, 1, "", advice);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_flag_names_a_path_and_a_folder() {
         ),
     ] {
         let line = format!("pillar --config master --minions minions --deployed {flag}");
-        assert_line(tree.path(), &line, 2, ("", problem));
+        assert_line(tree.path(), &line, 2, "", problem);
     }
 }
 
@@ -111,6 +111,6 @@ fn the_calls_without_answers_are_a_file_to_fill_in() {
     assert!(ran.stdout.ends_with(entry), "{}", ran.stdout);
     tree.write("stubs.yaml", ran.stdout.replace("???", "ok").as_bytes());
     let line = format!("{line} --stub stubs.yaml");
-    assert_line(tree.path(), &line, 0, ("", "every call has an answer"));
-    assert_line(tree.path(), "lint -o yaml", 2, ("", "give --calls with it"));
+    assert_line(tree.path(), &line, 0, "", "every call has an answer");
+    assert_line(tree.path(), "lint -o yaml", 2, "", "give --calls with it");
 }

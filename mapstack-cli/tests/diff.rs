@@ -103,7 +103,7 @@ fn what_is_nothing_of_salts_does_not_matter() {
     let line = "diff --from old --to new --platform debian-12 --strict";
     let expected = "no change on 1 minion\ncompared: parameters of ssh\nchanged, but not used by Salt: \
                     .github/ci.yml, README.md, tests/mapstack/ssh/debian.yaml\n";
-    assert_line(tree.path(), line, 0, (expected, ""));
+    assert_line(tree.path(), line, 0, expected, "");
     tree.write(
         "new/ssh/init.sls",
         b"/a: {file.managed: [{source: salt://README.md}]}\n",
@@ -112,7 +112,7 @@ fn what_is_nothing_of_salts_does_not_matter() {
                     file /a is new  (ssh/init.sls:1, salt://README.md)\n  + two\n  on 1 minion: debian-12\n\n\
                     compared: states and files of each sls; parameters of ssh\n\
                     changed, but not used by Salt: .github/ci.yml, tests/mapstack/ssh/debian.yaml\n";
-    assert_line(tree.path(), line, 1, (expected, ""));
+    assert_line(tree.path(), line, 1, expected, "");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn the_exit_status_is_that_of_diff() {
             "nope.yaml",
         ),
     ] {
-        assert_line(tree.path(), line, status, (out, err));
+        assert_line(tree.path(), line, status, out, err);
     }
 }
 
@@ -499,7 +499,7 @@ fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
     let lose = || std::fs::remove_file(tree.path().join(object)).unwrap();
     lose();
     let line = "diff web --root . --from HEAD~1 --to HEAD --platform debian-12";
-    assert_line(tree.path(), line, 1, ("1 change on 1 of 1 minion", ""));
+    assert_line(tree.path(), line, 1, "1 change on 1 of 1 minion", "");
     let ran = run_line(tree.path(), line);
     assert!(!ran.stdout.contains("logo.png"), "{}", ran.stdout);
     // A template that loads it is an error that names it.
@@ -512,7 +512,7 @@ fn a_file_that_a_partial_clone_lacks_is_compared_by_its_object() {
     commit();
     lose();
     let out = "Jinja error: web/files/logo.png";
-    assert_line(tree.path(), line, 1, (out, ""));
+    assert_line(tree.path(), line, 1, out, "");
 }
 
 #[test]
@@ -570,7 +570,8 @@ fn another_name_is_one_change() {
         tree.path(),
         line,
         2,
-        (out, "nothing that changed was compared"),
+        out,
+        "nothing that changed was compared",
     );
 }
 
@@ -643,12 +644,12 @@ fn minions_are_named_by_what_people_call_them() {
         "on all 12 of nodegroup loadbalancer\n",
         "on all 12 of the target 'G@roles:sql'\n",
     ] {
-        assert_line(tree.path(), line, 1, (said, ""));
+        assert_line(tree.path(), line, 1, said, "");
     }
     // Of a few, the names are said as well.
     let few = format!("{line} --minion-glob ?b1*");
     let said = "on all 3 of nodegroup loadbalancer: lb1, lb10, lb11\n";
-    assert_line(tree.path(), &few, 1, (said, ""));
+    assert_line(tree.path(), &few, 1, said, "");
     tree.replace(
         "master",
         master.replace("nodegroups", "no_groups").as_bytes(),
@@ -657,7 +658,7 @@ fn minions_are_named_by_what_people_call_them() {
         let top = "base:\n  '*': [{{ 'lb' if grains.id.startswith('lb') else 'db' }}]\n";
         tree.replace(path, top.as_bytes());
     }
-    assert_line(tree.path(), line, 1, ("on all 12 with roles=proxy\n", ""));
+    assert_line(tree.path(), line, 1, "on all 12 with roles=proxy\n", "");
 }
 
 #[test]
@@ -676,7 +677,7 @@ fn a_shallow_clone_says_what_it_lacks() {
     );
     let line = "diff --from HEAD~1 --to HEAD --root shallow";
     for said in ["`git fetch --unshallow`", "`fetch-depth: 0`"] {
-        assert_line(tree.path(), line, 2, ("", said));
+        assert_line(tree.path(), line, 2, "", said);
     }
 }
 

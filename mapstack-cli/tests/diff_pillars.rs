@@ -66,7 +66,7 @@ const DIRECTORIES: &str =
 fn a_platform_with_an_id_has_that_name() {
     let tree = tree();
     let line = "diff --config master --from old --to new --platform rockylinux-9 --id db7";
-    assert_line(tree.path(), line, 1, ("on 1 minion: db7\n", ""));
+    assert_line(tree.path(), line, 1, "on 1 minion: db7\n", "");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn conditions_and_flags_count_in_both_states() {
     ] {
         tree.write("given.yaml", b"shell: given\n");
         let line = format!("{DIRECTORIES} {flags}");
-        assert_line(tree.path(), &line, status, (out, err));
+        assert_line(tree.path(), &line, status, out, err);
     }
     let line = format!("{DIRECTORIES} --set pillar.users.tom.shell=zsh");
     let ran = run_line(tree.path(), &line);
@@ -199,7 +199,7 @@ fn what_is_wrong_on_one_side_is_a_change() {
         let tree = pillar(top, a);
         let line = |from, to| format!("diff --config master --from {from} --to {to} --id web1");
         let line = |from, to| format!("{} --set grains.os=Debian", line(from, to));
-        assert_line(tree.path(), &line("old", "new"), status, (expected, ""));
+        assert_line(tree.path(), &line("old", "new"), status, expected, "");
         // The other way round, what failed works again.
         let back = run_line(tree.path(), &line("new", "old"));
         assert_eq!(back.status, Some(status), "{top}{a}: {}", back.stderr);
@@ -289,8 +289,8 @@ fn an_error_of_another_file_is_another() {
     ]);
     let line = "diff --config master --from old --to new --platform debian-12";
     let title = "1 minion still gets no states: its pillar has a new error, and one error less\n  + new/pillar/b.sls:1:7";
-    assert_line(tree.path(), line, 1, (title, ""));
-    assert_line(tree.path(), line, 1, ("\n  - old/pillar/a.sls:1:7", ""));
+    assert_line(tree.path(), line, 1, title, "");
+    assert_line(tree.path(), line, 1, "\n  - old/pillar/a.sls:1:7", "");
 }
 
 #[test]
@@ -310,19 +310,21 @@ fn files_that_fail_alike_are_not_compared() {
         tree.path(),
         line,
         2,
-        (unread, "nothing that changed was compared"),
+        unread,
+        "nothing that changed was compared",
     );
     tree.write("new/pillar/b.sls", b"b: 2\n");
-    assert_line(tree.path(), line, 1, ("1 fails in both states", ""));
+    assert_line(tree.path(), line, 1, "1 fails in both states", "");
     let why = "pillar fails in both states\n  new/pillar/a.sls:1:7: ";
-    assert_line(tree.path(), line, 1, (why, ""));
-    assert_line(tree.path(), line, 1, (unread, ""));
+    assert_line(tree.path(), line, 1, why, "");
+    assert_line(tree.path(), line, 1, unread, "");
     let strict = format!("{line} --strict");
     assert_line(
         tree.path(),
         &strict,
         2,
-        ("", "not all that changed was compared"),
+        "",
+        "not all that changed was compared",
     );
 }
 
@@ -352,9 +354,9 @@ fn roots_that_no_state_has_are_named() {
     let master = MASTER.replace("[pillar]", &outside);
     let only = master.replace("file_roots: {base: [salt]}", "");
     tree.write("master", only.as_bytes());
-    assert_line(tree.path(), DIRECTORIES, 2, ("", "has none of the roots"));
+    assert_line(tree.path(), DIRECTORIES, 2, "", "has none of the roots");
     tree.write("master", b"pillar_roots: {}\n");
-    assert_line(tree.path(), DIRECTORIES, 2, ("", "names no directory"));
+    assert_line(tree.path(), DIRECTORIES, 2, "", "names no directory");
 }
 
 #[test]

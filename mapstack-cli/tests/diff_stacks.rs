@@ -48,10 +48,10 @@ fn an_edit_of_a_layer_is_a_change_of_the_pillar() {
     let tree = Tree::new(&named);
     let line = "diff --config master --from old --to new --platform debian-12 --platform fedora-40";
     for change in CHANGES {
-        assert_line(tree.path(), line, 1, (change, ""));
+        assert_line(tree.path(), line, 1, change, "");
     }
     let core = "pillar: core\n  - 1  old/stack/core.yml:1:7\n  + 2  new/stack/core.yml:1:7\n";
-    assert_line(tree.path(), line, 1, (core, ""));
+    assert_line(tree.path(), line, 1, core, "");
     // A path that no minion has is not compared.
     for path in ["stack/core.yml", "stack/Debian.yml"] {
         let new = std::fs::read(tree.path().join("new").join(path)).unwrap();
@@ -62,10 +62,8 @@ fn an_edit_of_a_layer_is_a_change_of_the_pillar() {
         tree.path(),
         line,
         2,
-        (
-            "1 file (stack/Suse.yml)",
-            "nothing that changed was compared",
-        ),
+        "1 file (stack/Suse.yml)",
+        "nothing that changed was compared",
     );
 }
 
@@ -89,16 +87,16 @@ fn revisions_have_their_own_layers() {
     std::fs::remove_file(tree.path().join("stack/roles/web.yml")).unwrap();
     let line = "diff --config master --platform debian-12 --platform fedora-40";
     for change in CHANGES {
-        assert_line(tree.path(), line, 1, (change, ""));
+        assert_line(tree.path(), line, 1, change, "");
     }
     common::git(
         tree.path(),
         &["commit", "--quiet", "--all", "--message=two"],
     );
-    assert_line(tree.path(), line, 0, ("no file is different", ""));
+    assert_line(tree.path(), line, 0, "no file is different", "");
     for change in CHANGES {
         let line = format!("{line} --from HEAD~1 --to HEAD");
-        assert_line(tree.path(), &line, 1, (change, ""));
+        assert_line(tree.path(), &line, 1, change, "");
     }
     // The place in a revision is one that `git show` takes.
     let line_of_one = format!("{line} --from HEAD~1");
@@ -106,9 +104,9 @@ fn revisions_have_their_own_layers() {
         "  - 1  HEAD~1@",
         ":stack/core.yml:1:7\n  + 2  stack/core.yml:1:7\n",
     ] {
-        assert_line(tree.path(), &line_of_one, 1, (place, ""));
+        assert_line(tree.path(), &line_of_one, 1, place, "");
     }
     // A layer that git does not have yet.
     tree.write("stack/roles/new.yml", b"fresh: 1\n");
-    assert_line(tree.path(), line, 1, ("pillar: fresh\n", ""));
+    assert_line(tree.path(), line, 1, "pillar: fresh\n", "");
 }

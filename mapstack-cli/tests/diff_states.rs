@@ -127,7 +127,7 @@ fn states_that_are_refused_are_a_change() {
         b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
     );
     let now = "states are refused now\n  + new/fw.sls:1:1: 'require' names 'file: sshd_conf', which is not there";
-    assert_line(tree.path(), LINE, 1, (now, ""));
+    assert_line(tree.path(), LINE, 1, now, "");
     tree.write(
         "old/fw.sls",
         b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
@@ -155,17 +155,18 @@ fn of_an_sls_that_is_refused_in_both_states_nothing_is_said() {
         ("minions/web1.yaml", "id: web1\n"),
     ]);
     let refused = "nothing that changed was compared";
-    assert_line(tree.path(), LINE, 2, (BOTH, refused));
+    assert_line(tree.path(), LINE, 2, BOTH, refused);
     assert_line(
         tree.path(),
         LINE,
         2,
-        ("changed, and not compared: 1 state file (fw.sls)", ""),
+        "changed, and not compared: 1 state file (fw.sls)",
+        "",
     );
     // What did not change of the other sls was compared.
     tree.write("new/ssh.sls", b"# the same states\na: {test.nop: []}\n");
     let unsure = "not all that changed was compared, and 1 minion fails in both states";
-    assert_line(tree.path(), LINE, 2, ("no change on 0 of 1 minion", unsure));
+    assert_line(tree.path(), LINE, 2, "no change on 0 of 1 minion", unsure);
     // An sls that compiles in one state alone is no change of its states.
     tree.write("old/ssh.sls", b"a: {test.nop: []}\n");
     tree.write("new/ssh.sls", b"a: {test.nop: [{require: [{test: c}]}]}\n");
@@ -202,12 +203,13 @@ test.nop 'g' is gone  (gone.sls:1)  <- old/top.sls:1:25
   on 1 minion: web1
 
 ";
-    assert_line(tree.path(), LINE, 1, (expected, ""));
+    assert_line(tree.path(), LINE, 1, expected, "");
     assert_line(
         tree.path(),
         LINE,
         1,
-        ("changed, and not compared: 1 state file (api.sls)", ""),
+        "changed, and not compared: 1 state file (api.sls)",
+        "",
     );
 }
 
@@ -243,7 +245,7 @@ pkg.purged 'nginx-gone' (nginx): function  (web/clean.sls:1)
 compared: states and files of each sls
 ";
     let line = "diff --from old --to new --platform debian-12";
-    assert_line(tree.path(), line, 1, (expected, ""));
+    assert_line(tree.path(), line, 1, expected, "");
 }
 
 /// octocatalog-diff does not see it: the source of a file changed, and nothing else.
@@ -271,7 +273,7 @@ file /etc/x  (web/init.sls:1, salt://web/files/x)
 
 compared: states and files of top files
 ";
-    assert_line(tree.path(), line, 1, (expected, ""));
+    assert_line(tree.path(), line, 1, expected, "");
     tree.write("new/web/files/x", b"one\n");
     tree.write("new/web/files/b", b"of b\n");
     let expected = "\
@@ -284,5 +286,5 @@ file /etc/x  (web/init.sls:1, salt://web/files/b)
   + of b  <- new/web/files/b:1:1
   on 1 minion: b
 ";
-    assert_line(tree.path(), line, 1, (expected, ""));
+    assert_line(tree.path(), line, 1, expected, "");
 }

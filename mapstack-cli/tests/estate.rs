@@ -85,7 +85,7 @@ fn nothing_has_to_be_named() {
         ("explain", 1, "x: 1", ""),
         ("init --print", 0, "roots: [salt]", ""),
     ] {
-        assert_line(tree.path(), line, status, (out, err));
+        assert_line(tree.path(), line, status, out, err);
     }
 }
 
@@ -103,14 +103,9 @@ fn what_only_made_up_minions_lack_is_a_warning() {
         ("pillar/top.sls", "base: {'*': [sites]}\n"),
         ("pillar/sites.sls", "sites: {web1: {kind: a}}\n"),
     ]);
-    assert_line(
-        tree.path(),
-        "lint",
-        0,
-        ("these minions represent others", ""),
-    );
+    assert_line(tree.path(), "lint", 0, "these minions represent others", "");
     tree.write("pillar/sites.sls", b"sites: {web2: {kind: a}}\n");
-    assert_line(tree.path(), "lint", 1, ("did you mean 'web2'?", ""));
+    assert_line(tree.path(), "lint", 1, "did you mean 'web2'?", "");
 }
 
 #[test]
@@ -127,21 +122,21 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
         ),
     ]);
     let out = "the grains of these minions are assumed: 'role'";
-    assert_line(tree.path(), "lint", 0, (out, ""));
+    assert_line(tree.path(), "lint", 0, out, "");
     tree.write(".mapstack.yaml", b"minions: {grains: {role: [own]}}\n");
     tree.write("pillar/own.sls", b"a: 1\n");
     let out = "the grains of these minions are assumed: 'ip4_interfaces:eth7'";
-    assert_line(tree.path(), "lint", 0, (out, ""));
+    assert_line(tree.path(), "lint", 0, out, "");
     tree.write("salt/web.sls", b"include: ['sys.{{ grains.os_family }}']\n");
     tree.write("salt/sys/Arch.sls", b"{}\n");
     let out = "a template makes its name, of facts that are assumed";
-    assert_line(tree.path(), "lint", 0, (out, ""));
+    assert_line(tree.path(), "lint", 0, out, "");
     // A slip is one on all machines.
     tree.write(
         "salt/web.sls",
         b"{{ grains['os_famly'] }}: {test.nop: []}\n",
     );
-    assert_line(tree.path(), "lint", 1, ("did you mean 'os_family'?", ""));
+    assert_line(tree.path(), "lint", 1, "did you mean 'os_family'?", "");
     tree.write(
         "salt/web.sls",
         b"{{ grains['oscodename'] }}: {test.nop: []}\n",
@@ -150,7 +145,7 @@ fn what_fails_by_grains_that_are_assumed_is_a_warning() {
         ".mapstack.yaml",
         b"minions: {platform: windows-2022, grains: {role: [own]}}\n",
     );
-    assert_line(tree.path(), "lint", 0, ("are assumed: 'oscodename'", ""));
+    assert_line(tree.path(), "lint", 0, "are assumed: 'oscodename'", "");
 }
 
 /// Two formulas of which one asks for what nothing sets, and the other for a key of the pillar.
@@ -194,7 +189,7 @@ fn what_nothing_sets_is_an_error_with_its_cause() {
         "lint --minions given.yaml",
     ] {
         for out in UNSET {
-            assert_line(tree.path(), line, 1, (out, "2 errors"));
+            assert_line(tree.path(), line, 1, out, "2 errors");
         }
     }
     tree.write(
@@ -202,7 +197,7 @@ fn what_nothing_sets_is_an_error_with_its_cause() {
         b"# mapstack-lint: from-pillar=pkg, app\nb: {test.nop: [{name: {{ pillar.app.name }}}]}\n",
     );
     let out = "`from-pillar=app` says that the pillar sets it";
-    assert_line(tree.path(), "lint", 0, (out, "2 notes in"));
+    assert_line(tree.path(), "lint", 0, out, "2 notes in");
 }
 
 #[test]
@@ -221,7 +216,7 @@ fn what_other_parts_of_the_pillar_may_set_is_a_warning() {
         tree.write("pillar/web.sls", with_pkg.as_bytes());
         tree.write(path, text.as_bytes());
         let out = "it looks up 'app' in the pillar, which is not there";
-        assert_line(tree.path(), "lint", 0, (out, "1 warning"));
+        assert_line(tree.path(), "lint", 0, out, "1 warning");
     }
     // Real minions lack it all the same, but what only some lack may be meant so.
     let tree = unset();
@@ -232,14 +227,9 @@ fn what_other_parts_of_the_pillar_may_set_is_a_warning() {
     );
     tree.write("pillar/db.sls", b"app: {name: x}\n");
     let line = "lint --minions given.yaml";
-    assert_line(tree.path(), line, 1, (UNSET[1], "1 error"));
+    assert_line(tree.path(), line, 1, UNSET[1], "1 error");
     tree.write("pillar/top.sls", b"base: {'*': [web], web2: [db]}\n");
-    assert_line(
-        tree.path(),
-        line,
-        0,
-        ("on 1 of 2 minions: web1", "1 warning"),
-    );
+    assert_line(tree.path(), line, 0, "on 1 of 2 minions: web1", "1 warning");
 }
 
 #[test]
@@ -260,7 +250,7 @@ fn a_call_without_an_answer_is_not_followed_however_it_is_written() {
         ),
     ]);
     let err = "nothing answers file.find, ldap3.search here";
-    assert_line(tree.path(), "lint", 1, ("KeyError: 'nosuch.f'", err));
+    assert_line(tree.path(), "lint", 1, "KeyError: 'nosuch.f'", err);
 }
 
 #[test]
@@ -295,10 +285,10 @@ fn files_of_tools_say_where_a_checkout_is_deployed() {
         ),
         ("init --print", "from: Vagrantfile", ""),
     ] {
-        assert_line(tree.path(), line, 0, (out, err));
+        assert_line(tree.path(), line, 0, out, err);
     }
-    assert_line(tree.path(), "init", 0, ("", "written"));
-    assert_line(tree.path(), "minions", 0, ("vm.example.org", ""));
+    assert_line(tree.path(), "init", 0, "", "written");
+    assert_line(tree.path(), "minions", 0, "vm.example.org", "");
 }
 
 #[test]
@@ -311,11 +301,12 @@ fn a_platform_of_a_checkout_without_minions_is_named_by_its_id() {
         tree.path(),
         "pillar alpine-3.22",
         2,
-        ("", "the checkout has no pillar"),
+        "",
+        "the checkout has no pillar",
     );
     tree.write("pillar/top.sls", b"base: {'*': [own]}\n");
     tree.write("pillar/own.sls", b"os: {{ grains.os }}\n");
-    assert_line(tree.path(), "pillar alpine-3.22", 0, ("os: Alpine", ""));
+    assert_line(tree.path(), "pillar alpine-3.22", 0, "os: Alpine", "");
 }
 
 #[test]
@@ -328,7 +319,7 @@ fn a_formula_that_was_not_fetched_is_a_note() {
     let note = "https://example.org/users-formula was not fetched";
     for (line, status) in [("fleet", 0), ("pillar web1", 0), ("lint", 1)] {
         let line = format!("{line} --mirrors none");
-        assert_line(tree.path(), &line, status, ("", note));
+        assert_line(tree.path(), &line, status, "", note);
     }
 }
 
@@ -361,7 +352,7 @@ fn grains_come_from_the_compiled_pillar() {
         ("fleet", "web"),
         ("render salt/web.sls", "name: north-7"),
     ] {
-        assert_line(tree.path(), line, 0, (out, ""));
+        assert_line(tree.path(), line, 0, out, "");
     }
     let ran = run_line(tree.path(), "lint --each");
     assert_eq!(
@@ -375,14 +366,14 @@ fn grains_come_from_the_compiled_pillar() {
         b"own: {grains: {n: {{ grains.get('n', 0) + 1 }}}}\n",
     );
     let err = "the grain 'n' of 'web1' does not settle";
-    assert_line(tree.path(), "pillar web1", 1, ("", err));
-    assert_line(tree.path(), "minions", 0, ("web2", err));
+    assert_line(tree.path(), "pillar web1", 1, "", err);
+    assert_line(tree.path(), "minions", 0, "web2", err);
     tree.write("pillar/north.sls", b"own: {grains: [rack]}\n");
     let err = "the pillar of 'web1' has a list at 'own:grains'";
-    assert_line(tree.path(), "pillar web1", 1, ("", err));
+    assert_line(tree.path(), "pillar web1", 1, "", err);
     tree.write("pillar/site/north.sls", b"a: {{ nope.nope }}\n");
     let err = "left out for 1 of 2 minions";
-    assert_line(tree.path(), "minions", 0, ("web1", err));
+    assert_line(tree.path(), "minions", 0, "web1", err);
 }
 
 #[test]
@@ -420,7 +411,7 @@ fn a_stub_answers_for_an_external_pillar() {
             "",
         ),
     ] {
-        assert_line(tree.path(), line, status, (out, err));
+        assert_line(tree.path(), line, status, out, err);
     }
     tree.write(
         "stubs.yaml",
@@ -432,11 +423,11 @@ fn a_stub_answers_for_an_external_pillar() {
         ("pillar web2 --stub stubs.yaml", "token: none"),
         ("pillar web2 --stub stubs.yaml", "pem: x"),
     ] {
-        assert_line(tree.path(), line, 0, (out, ""));
+        assert_line(tree.path(), line, 0, out, "");
     }
     tree.write("stubs.yaml", b"ext_pillar.vault: {return: 3}\n");
     let err = "the stub of 'ext_pillar.vault' returns an integer, not a mapping";
-    assert_line(tree.path(), "pillar web1 --stub stubs.yaml", 1, ("", err));
+    assert_line(tree.path(), "pillar web1 --stub stubs.yaml", 1, "", err);
 }
 
 #[test]
@@ -454,7 +445,7 @@ fn ciphertext_in_a_state_is_not_what_salt_puts_there() {
         ),
     ]);
     let out = "'a:b' of the pillar stays ciphertext here";
-    assert_line(tree.path(), "lint", 0, (out, ""));
+    assert_line(tree.path(), "lint", 0, out, "");
 }
 
 #[test]
@@ -465,13 +456,13 @@ fn a_missing_sls_may_lie_in_a_root_that_is_not_here() {
         ("pillar/own.sls", "a: 1\n"),
         ("pillar/other.sls", "a: 1\n"),
     ]);
-    assert_line(tree.path(), "lint", 1, ("error[missing-include]", ""));
+    assert_line(tree.path(), "lint", 1, "error[missing-include]", "");
     tree.write(
         "master",
         b"pillar_roots: {base: [/srv/pillar, /opt/local/data]}\n",
     );
     let out = "it may lie in /opt/local/data, a root that is not here";
-    assert_line(tree.path(), "lint", 0, (out, ""));
+    assert_line(tree.path(), "lint", 0, out, "");
 }
 
 #[test]
@@ -481,24 +472,25 @@ fn a_folder_of_formulas_is_a_root_for_each() {
         ("web-formula/web/init.sls", "a: test.nop\n"),
         ("web-formula/FORMULA", ""),
     ]);
-    assert_line(tree.path(), "minions", 0, ("alpine-3.22", ""));
+    assert_line(tree.path(), "minions", 0, "alpine-3.22", "");
     assert_line(
         tree.path(),
         "lint",
         1,
-        ("ntp-formula/ntp/init.sls:1", "in 2 formulas"),
+        "ntp-formula/ntp/init.sls:1",
+        "in 2 formulas",
     );
 }
 
 #[test]
 fn a_file_is_proposed_once() {
     let tree = checkout();
-    assert_line(tree.path(), "init", 0, ("", ".mapstack.yaml written"));
-    assert_line(tree.path(), "init", 1, ("", ".mapstack.yaml exists"));
-    assert_line(tree.path(), "minions", 0, ("web-1", ""));
+    assert_line(tree.path(), "init", 0, "", ".mapstack.yaml written");
+    assert_line(tree.path(), "init", 1, "", ".mapstack.yaml exists");
+    assert_line(tree.path(), "minions", 0, "web-1", "");
     let empty = Tree::new(&[("README.md", "")]);
-    assert_line(empty.path(), "init", 1, ("", "nothing here is a formula"));
-    assert_line(empty.path(), "minions", 2, ("", "no estate here"));
+    assert_line(empty.path(), "init", 1, "", "nothing here is a formula");
+    assert_line(empty.path(), "minions", 2, "", "no estate here");
 }
 
 #[test]
@@ -509,7 +501,8 @@ fn what_is_said_to_lie_elsewhere_is_empty() {
         tree.path(),
         "pillar web1",
         0,
-        ("x: 1", "empty where they are missing"),
+        "x: 1",
+        "empty where they are missing",
     );
 }
 
@@ -523,7 +516,8 @@ fn nothing_found_is_said_of_what_was_looked_at() {
         tree.path(),
         "lint --config master --platform debian-12",
         2,
-        ("", "nothing was looked at"),
+        "",
+        "nothing was looked at",
     );
 }
 
@@ -602,7 +596,7 @@ fn a_pillar_without_top_file_and_saltenvs_without_roots_are_warned_of() {
     tree.write("master", master.as_bytes());
     let line = "pillar --config master --platform debian-12";
     let says = |more: &str, out: &str, said: &str| {
-        assert_line(tree.path(), &format!("{line} {more}"), 0, (out, said));
+        assert_line(tree.path(), &format!("{line} {more}"), 0, out, said);
     };
     let empty = "the pillar is empty: no root of it has top.sls";
     says("", "{}\n", empty);
@@ -672,7 +666,7 @@ fn a_configuration_that_is_a_link_in_a_circle_is_an_error() {
     std::os::unix::fs::symlink("nowhere", tree.path().join("etc/proxy")).unwrap();
     for config in ["etc", "etc/master", "loop", "etc/proxy"] {
         let line = format!("config --config {config}");
-        assert_line(tree.path(), &line, 1, ("", "cannot read"));
+        assert_line(tree.path(), &line, 1, "", "cannot read");
     }
 }
 

@@ -147,14 +147,15 @@ fn what_is_wrong_is_reported_and_the_rest_explained() {
             "nothing is compiled",
         ),
     ] {
-        assert_line(tree.path(), &format!("{line} {FACTS}"), status, (out, err));
+        assert_line(tree.path(), &format!("{line} {FACTS}"), status, out, err);
     }
     let line = "explain pillar --root pillar --minion minion.yaml";
     assert_line(
         tree.path(),
         line,
         2,
-        ("", "nothing says what compiles the pillar"),
+        "",
+        "nothing says what compiles the pillar",
     );
     tree.write("pillar/users/init.sls", b"users: {{ nope.nope }}\n");
     let line = format!("explain pillar ssh:port {FACTS}");
@@ -162,8 +163,9 @@ fn what_is_wrong_is_reported_and_the_rest_explained() {
         tree.path(),
         &line,
         1,
-        ("pillar/debian.sls:2:13", "'nope' is undefined"),
+        "pillar/debian.sls:2:13",
+        "'nope' is undefined",
     );
     tree.write("pillar/top.sls", b"- a\n");
-    assert_line(tree.path(), &line, 1, ("", "not a mapping"));
+    assert_line(tree.path(), &line, 1, "", "not a mapping");
 }

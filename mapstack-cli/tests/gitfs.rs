@@ -165,18 +165,14 @@ fn a_pillar_of_git_alone_is_compiled_and_checked() {
         let master = format!("ext_pillar: [{{git: {remotes}}}]\n");
         tree.write("master", master.as_bytes());
         let err = said.unwrap_or_default();
-        assert_line(
-            tree.path(),
-            &format!("pillar --id web1 {of}"),
-            0,
-            (out, err),
-        );
+        assert_line(tree.path(), &format!("pillar --id web1 {of}"), 0, out, err);
         let out = said.unwrap_or_default();
         assert_line(
             tree.path(),
             &format!("lint pillar {of}"),
             0,
-            (out, "in the pillar"),
+            out,
+            "in the pillar",
         );
     }
 }
@@ -191,5 +187,5 @@ fn a_remote_that_hides_all_it_has_is_named() {
     );
     let line = "render salt://full/a.sls --config master --platform debian-12";
     let err = "`saltenv_whitelist` and `saltenv_blacklist` hide all its saltenvs";
-    assert_line(tree.path(), line, 1, ("", err));
+    assert_line(tree.path(), line, 1, "", err);
 }

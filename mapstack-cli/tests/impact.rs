@@ -141,7 +141,8 @@ fn what_is_not_followed_is_not_known() {
         tree.path(),
         "impact r/ssh/files/motd --root r --minions minions",
         2,
-        ("it is not known what", without_states),
+        "it is not known what",
+        without_states,
     );
     tree.write("r/ssh/init.sls", b"a: {test.nop: []}\n");
     tree.write("r/ssh/states.jinja", b"{% set a = 1 %}\n");
@@ -180,7 +181,7 @@ fn what_is_not_followed_is_not_known() {
         ("grains:virtual", 0, "all: 3 minions", ""),
     ] {
         let line = format!("impact {what} --root r --minions minions");
-        assert_line(tree.path(), &line, status, (out, err));
+        assert_line(tree.path(), &line, status, out, err);
     }
     let ran = run_line(
         tree.path(),
@@ -217,7 +218,7 @@ fn states_that_compile_are_followed() {
         ),
     ] {
         let line = format!("impact {what} --root r --minions minions");
-        assert_line(tree.path(), &line, status, (out, err));
+        assert_line(tree.path(), &line, status, out, err);
     }
 }
 
@@ -336,7 +337,7 @@ fn what_names_a_file_and_is_not_followed_is_said() {
     }
     let reach = |what: &str, status, said: &str| {
         let line = format!("impact {what} --root r --minions minions");
-        assert_line(tree.path(), &line, status, (said, ""));
+        assert_line(tree.path(), &line, status, said, "");
     };
     let of = |name: &str, status, said: &str| {
         reach(&format!("r/ssh/parameters/{name}.yaml"), status, said);
@@ -411,7 +412,7 @@ fn a_file_of_the_pillar_reaches_pillars() {
         // The layout of the checkout says what the configuration does.
         for how in ["--config master ", ""] {
             let line = format!("impact {file} {how}--minions minions");
-            assert_line(tree.path(), &line, status, (expected, ""));
+            assert_line(tree.path(), &line, status, expected, "");
         }
     }
 }
@@ -491,13 +492,13 @@ fn files_of_external_pillars_are_followed() {
         ("minions/web1.yaml", 2, unknown),
     ] {
         let line = format!("impact {file} --config master --minions minions");
-        assert_line(tree.path(), &line, status, (expected, ""));
+        assert_line(tree.path(), &line, status, expected, "");
     }
     // A pillar that fails may read any file that was not reached.
     tree.write("pillar/stack/core/all.yml", b"a: [\n");
     let line = "impact pillar/stack/unread.yaml --config master --minions minions";
     let said = "reaches 0 of 2 minions; 2 not looked at\n";
-    assert_line(tree.path(), line, 1, (said, "on web1, web2"));
+    assert_line(tree.path(), line, 1, said, "on web1, web2");
 }
 
 #[test]
@@ -508,5 +509,5 @@ fn a_file_that_another_hides_is_never_served() {
     ]);
     let line = "impact two/ssh/parameters/defaults.yaml --root one --root two --platform debian-12";
     let hidden = "is never served: one/ssh/parameters/defaults.yaml comes before it";
-    assert_line(tree.path(), line, 2, ("", hidden));
+    assert_line(tree.path(), line, 2, "", hidden);
 }

@@ -707,7 +707,7 @@ fn minions_that_cannot_be_read_are_named_and_the_others_looked_at() {
     }
     for line in ["schema web --root r", "lint --calls -o yaml --root r"] {
         let line = format!("{line} --minions minions");
-        assert_line(tree.path(), &line, 1, ("", "3 minions could not be read"));
+        assert_line(tree.path(), &line, 1, "", "3 minions could not be read");
     }
     tree.replace("minions/good.yaml", b"id: [\n");
     let ran = run_line(tree.path(), "lint --root r --minions minions");
@@ -840,7 +840,7 @@ fn only_what_is_new_since_a_revision_is_shown() {
     let out = lint("db --strict", 1, "0 findings that HEAD has");
     assert!(out.contains("yaml-octal"), "{out}");
     let line = "lint --config master --platform debian-12 --since nope";
-    assert_line(tree.path(), line, 1, ("", "has no revision 'nope'"));
+    assert_line(tree.path(), line, 1, "", "has no revision 'nope'");
 }
 
 #[test]
@@ -849,9 +849,9 @@ fn a_rule_explains_itself() {
     let line = |rule: &str| format!("lint --explain {rule}");
     let expected =
         "## yaml-octal\n\nA number with a leading zero, which is lost.\n\nLevel: warning\n";
-    assert_line(tree.path(), &line("yaml-octal"), 0, (expected, ""));
+    assert_line(tree.path(), &line("yaml-octal"), 0, expected, "");
     let cure = "Quote it: `mode: '0644'`.\n\nTo switch it off";
-    assert_line(tree.path(), &line("yaml-octal"), 0, (cure, ""));
+    assert_line(tree.path(), &line("yaml-octal"), 0, cure, "");
     let near = "unknown rule 'yaml-octals'; did you mean yaml-octal?";
-    assert_line(tree.path(), &line("yaml-octals"), 2, ("", near));
+    assert_line(tree.path(), &line("yaml-octals"), 2, "", near);
 }

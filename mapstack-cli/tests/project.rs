@@ -85,7 +85,7 @@ fn the_root_and_the_formula_are_found() {
         ("diff --from old", 1, "with os_family=RedHat", ""),
         ("diff --from .", 0, "no file is different", ""),
     ] {
-        assert_line(tree.path(), line, status, (out, err));
+        assert_line(tree.path(), line, status, out, err);
     }
 }
 
@@ -117,7 +117,7 @@ fn layers_that_states_do_not_use_are_named_as_such() {
             ("bad", "its map.jinja, which fails"),
         ] {
             let line = format!("{verb} {formula}");
-            assert_line(tree.path(), &line, 0, ("port", said));
+            assert_line(tree.path(), &line, 0, "port", said);
         }
         let ran = run_line(tree.path(), &format!("{verb} web --platform debian-12"));
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{verb}");
@@ -163,7 +163,7 @@ fn what_was_not_compared_is_listed() {
     let line = "diff --from before --to new";
     let unread = "changed, and not compared: 1 managed file (ntp/files/unread.conf)";
     let refused = "nothing that changed was compared";
-    assert_line(tree.path(), line, 2, (unread, refused));
+    assert_line(tree.path(), line, 2, unread, refused);
     tree.write("new/ntp/init.sls", b"{}\n");
     tree.write("new/web/init.sls", b"{}\n");
     for (line, status, out, err) in [
@@ -189,7 +189,7 @@ fn what_was_not_compared_is_listed() {
             "--select is true for none of 47 minions",
         ),
     ] {
-        assert_line(tree.path(), line, status, (out, err));
+        assert_line(tree.path(), line, status, out, err);
     }
 }
 
@@ -308,7 +308,8 @@ fn lint_and_fleet_have_pages() {
         tree.path(),
         "fleet -o html",
         2,
-        ("", "-o html is for --get and --count"),
+        "",
+        "-o html is for --get and --count",
     );
 }
 

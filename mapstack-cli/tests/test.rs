@@ -917,6 +917,7 @@ fn a_formula_without_an_sls_has_no_states() {
         tree.path(),
         line,
         1,
-        ("", "there is no sls 'web' in saltenv base"),
+        "",
+        "there is no sls 'web' in saltenv base",
     );
 }

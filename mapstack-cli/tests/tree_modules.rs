@@ -74,7 +74,7 @@ fn modules_reach_the_minions_that_use_them() {
         ("unused", 2, "it is not known what"),
     ] {
         let line = format!("impact --root new --minions minions new/_modules/{module}.py");
-        assert_line(tree.path(), &line, status, (says, ""));
+        assert_line(tree.path(), &line, status, says, "");
     }
 }
 

@@ -24,9 +24,9 @@ const NOTHING: &str = "\0nothing of this name\0";
 pub(crate) fn contents(world: &World<'_>, chunk: Chunk<'_>) -> Result<Option<Contents>, Plan> {
     let has = |name: &str| !chunk.get(name).is_none();
     let given = if has("contents_pillar") {
-        looked_up(world, chunk, ("contents_pillar", "pillar.get", "pillar"))?
+        looked_up(world, chunk, "contents_pillar", "pillar.get", "pillar")?
     } else if has("contents_grains") {
-        looked_up(world, chunk, ("contents_grains", "grains.get", "grain"))?
+        looked_up(world, chunk, "contents_grains", "grains.get", "grain")?
     } else if has("contents") {
         chunk.get("contents").clone()
     } else {
@@ -76,7 +76,9 @@ pub(crate) fn contents(world: &World<'_>, chunk: Chunk<'_>) -> Result<Option<Con
 fn looked_up(
     world: &World<'_>,
     chunk: Chunk<'_>,
-    (argument, function, called): (&str, &str, &str),
+    argument: &str,
+    function: &str,
+    called: &str,
 ) -> Result<Value, Plan> {
     let delimiter = chunk.map.get("contents_delimiter").cloned();
     let delimiter = delimiter.unwrap_or_else(|| ":".into());

@@ -60,7 +60,7 @@ pub(crate) fn file(
         Some(plan) => plan,
         None => match content(world, chunk, &file) {
             Ok(Some(plan)) | Err(plan) => plan,
-            Ok(None) => refused.unwrap_or_else(|| of_source(chunk, (&file, accumulators))),
+            Ok(None) => refused.unwrap_or_else(|| of_source(chunk, &file, accumulators)),
         },
     };
     if matches!(plan, Plan::Nothing) {
@@ -226,20 +226,22 @@ pub(crate) fn context(chunk: Chunk<'_>) -> Map {
 }
 
 /// The way to the bytes of the source.
-fn of_source(chunk: Chunk<'_>, (file, accumulators): (&ManagedFile, &Accumulators)) -> Plan {
+fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) -> Plan {
     let url = |source: &Source| source.url.clone();
     let Some(url) = file.source.as_ref().and_then(url) else {
         return Plan::Nothing;
     };
     let others = chunk.others(&parameters().collect());
-    template_or_file(chunk, (file, accumulators), (&url, others))
+    template_or_file(chunk, file, accumulators, &url, others)
 }
 
 /// The way to the bytes of a source that is a template or not. Arguments that are not the function's are variables.
 pub(crate) fn template_or_file(
     chunk: Chunk<'_>,
-    (file, accumulators): (&ManagedFile, &Accumulators),
-    (url, others): (&str, Map),
+    file: &ManagedFile,
+    accumulators: &Accumulators,
+    url: &str,
+    others: Map,
 ) -> Plan {
     let on = |name: &str| chunk.is_on(name);
     let plain = served(

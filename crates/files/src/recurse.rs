@@ -79,7 +79,7 @@ pub(crate) fn files(
             all.push(file);
             continue;
         }
-        file.plan = template_or_file(chunk, (&file, accumulators), (url, others.clone()));
+        file.plan = template_or_file(chunk, &file, accumulators, url, others.clone());
         all.push(file);
     }
     for (path, target) in &tree.links {
@@ -117,7 +117,7 @@ fn tree(world: &World<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
     };
     let mut tree = Tree::default();
     for source in &sources[..counted] {
-        tree.add(world, chunk, (&path, source))?;
+        tree.add(world, chunk, &path, source)?;
     }
     Ok(tree)
 }
@@ -156,7 +156,8 @@ impl Tree {
         &mut self,
         world: &World<'_>,
         chunk: Chunk<'_>,
-        (path, source): (&str, &str),
+        path: &str,
+        source: &str,
     ) -> Result<(), Plan> {
         let (root, saltenv) = path_and_saltenv(source);
         let saltenv = saltenv.unwrap_or_else(|| chunk.saltenv());
@@ -170,11 +171,7 @@ impl Tree {
                 return Err(Plan::Unknown(Unknown::new(Reason::NotBuiltIn, why)));
             };
             for (link, target) in links.iter().filter(|(link, _)| link.starts_with(&prefix)) {
-                self.link(
-                    chunk,
-                    (path, &link[prefix.len()..]),
-                    (target, link, &mut below),
-                )?;
+                self.link(chunk, path, &link[prefix.len()..], target, link, &mut below)?;
             }
         }
         for file in below {
@@ -198,8 +195,11 @@ impl Tree {
     fn link(
         &mut self,
         chunk: Chunk<'_>,
-        (path, relative): (&str, &str),
-        (target, link, below): (&str, &str, &mut Vec<&String>),
+        path: &str,
+        relative: &str,
+        target: &str,
+        link: &str,
+        below: &mut Vec<&String>,
     ) -> Result<(), Plan> {
         let inner = format!("{link}/");
         let is_directory = below.iter().any(|file| file.starts_with(&inner));

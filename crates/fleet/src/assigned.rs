@@ -180,7 +180,7 @@ fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> Said {
     if system.mark.is_some_and(|mark| lookup(mark).is_none()) || lookup(system.index).is_none() {
         return Ok(None);
     }
-    let number = |variable| number(system.name, (system.index, variable), lookup);
+    let number = |variable| number(system.name, system.index, variable, lookup);
     let (index, count) = (number(system.index)?, number(system.count)?);
     part(system.name, index, (count, system.first)).map(Some)
 }
@@ -190,7 +190,7 @@ fn slurm(lookup: &dyn Fn(&str) -> Option<String>) -> Said {
     if lookup(SLURM_INDEX).is_none() {
         return Ok(None);
     }
-    let number = |variable| number(SLURM, (SLURM_INDEX, variable), lookup);
+    let number = |variable| number(SLURM, SLURM_INDEX, variable, lookup);
     let (index, count) = (number(SLURM_INDEX)?, number("SLURM_ARRAY_TASK_COUNT")?);
     let (min, max) = (
         number("SLURM_ARRAY_TASK_MIN")?,
@@ -220,7 +220,8 @@ fn slurm(lookup: &dyn Fn(&str) -> Option<String>) -> Said {
 /// The number in a variable, beside the variable with the number of the job.
 fn number(
     system: &'static str,
-    (index, variable): (&'static str, &'static str),
+    index: &'static str,
+    variable: &'static str,
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Result<u64, NotAssigned> {
     let value = lookup(variable).ok_or(NotAssigned::Missing {

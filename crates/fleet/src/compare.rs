@@ -279,7 +279,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Some(both) => self.of_both(&both, None),
             None => {
                 let (compared, outcomes) = self.formulas([minion, minion], None, false);
-                let (compared, plans) = self.with_states(compared, [minion, minion], (true, None));
+                let (compared, plans) = self.with_states(compared, [minion, minion], true, None);
                 (
                     compared,
                     MinionData {
@@ -325,7 +325,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 pairs.extend(of_formulas);
                 let compared = Compared::Formulas(pairs, Vec::new());
                 let known = before.and_then(|before| before.plans.as_ref());
-                self.with_states(compared, both.minions(), (both.is_same(), known))
+                self.with_states(compared, both.minions(), both.is_same(), known)
             }
             other => (other, None),
         };
@@ -367,7 +367,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         &self,
         compared: Compared,
         minions: [&Minion; 2],
-        (is_same, known): (bool, Option<&KnownPlans>),
+        is_same: bool,
+        known: Option<&KnownPlans>,
     ) -> (Compared, Option<KnownPlans>) {
         match compared {
             Compared::Formulas(pairs, _) => {
@@ -431,7 +432,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             let run = (saltenv.as_str(), name.as_str());
             let as_key = Some(key.clone());
             let earlier = known(&as_key).unwrap_or_else(|| before.of_sls(&old, run));
-            let later = after.of_sls_after(&earlier, (&new, run), changed);
+            let later = after.of_sls_after(&earlier, &new, run, changed);
             now.add(as_key, later.clone());
             let sides = [earlier, later];
             for (covered, side) in covered.iter_mut().zip(&sides) {
@@ -468,7 +469,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let later = Parts::of(&whole[1], |run| {
             let name = (run.0.as_str(), run.1.as_str());
             match earlier.plans.get(run) {
-                Some(known) => after.of_sls_after(known, (new, name), changed),
+                Some(known) => after.of_sls_after(known, new, name, changed),
                 None => after.of_sls(new, name),
             }
         });
@@ -648,8 +649,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 self.look(before.outcomes.iter().chain(&outcomes));
                 let pairs = self.pairs(&before.outcomes, &outcomes);
                 let compared = Compared::Formulas(pairs, Vec::new());
-                let (compared, plans) =
-                    self.with_states(compared, [&minion, &minion], (true, plans));
+                let (compared, plans) = self.with_states(compared, [&minion, &minion], true, plans);
                 (
                     compared,
                     MinionData {

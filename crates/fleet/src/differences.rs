@@ -162,7 +162,7 @@ impl Differences {
                             Turn::Still => fails_still = true,
                             _ => affected = true,
                         }
-                        self.failure(comparison, (*turn, pair.subject, error), id, &read);
+                        self.failure(comparison, *turn, pair.subject, error, id, &read);
                     }
                 }
             }
@@ -200,7 +200,7 @@ impl Differences {
             if is_said {
                 continue;
             }
-            self.failure(comparison, (*turn, Subject::States, error), id, read);
+            self.failure(comparison, *turn, Subject::States, error, id, read);
         }
         let examples = || comparison.examples(read());
         self.states.add((comparison.state(), id), pair, &examples);
@@ -257,7 +257,8 @@ impl Differences {
     pub fn add_unreached(
         &mut self,
         comparison: &Comparison<'_, '_>,
-        (id, fails): (&str, bool),
+        id: &str,
+        fails: bool,
         states: &[Arc<StatesPair>],
         read: impl Fn() -> Minion,
     ) {
@@ -357,7 +358,7 @@ impl Differences {
         let is_gone = change.new.is_none();
         let is_lost = is_gone && old_origin.as_ref().is_some_and(|spot| pair.has_lost(spot));
         let origins = [old_origin.as_ref(), new_origin.as_ref()];
-        let key = key_of((pair.subject, is_lost), change, origins);
+        let key = key_of(pair.subject, is_lost, change, origins);
         if let Some(known) = self.by_key.get(&key) {
             return *known;
         }
@@ -398,7 +399,9 @@ impl Differences {
     fn failure(
         &mut self,
         comparison: &Comparison<'_, '_>,
-        (turn, subject, error): (Turn, Subject, &Error),
+        turn: Turn,
+        subject: Subject,
+        error: &Error,
         id: &str,
         read: &impl Fn() -> Minion,
     ) {
@@ -465,7 +468,7 @@ impl Group {
     /// A text that is the same for changes that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
-        let own = own((&self.minions, &self.example));
+        let own = own(&self.minions, &self.example);
         let Change { path, old, new } = &self.change;
         let origins = [&self.old_origin, &self.new_origin];
         let places = origins.map(|origin| own.alike(&shown(origin.as_ref())));
@@ -479,14 +482,14 @@ impl Failing {
     /// A text that is the same for failures that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
-        let own = own((&self.minions, &self.example));
+        let own = own(&self.minions, &self.example);
         let message = own.alike(&self.error.to_string());
         format!("{:?}", (self.subject, message))
     }
 }
 
 /// The values that a single minion has; those that several have in common are left out.
-fn own((minions, example): (&[String], &Example)) -> Own {
+fn own(minions: &[String], example: &Example) -> Own {
     match (minions, &example.minions[..]) {
         ([_], [example, ..]) => Own::of(example),
         _ => Own::default(),
@@ -542,11 +545,7 @@ impl Spots {
 }
 
 /// The common part of changes that are reported once.
-fn key_of(
-    (subject, is_lost): (Subject, bool),
-    change: &Change,
-    origins: [Option<&Spot>; 2],
-) -> String {
+fn key_of(subject: Subject, is_lost: bool, change: &Change, origins: [Option<&Spot>; 2]) -> String {
     let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
     format!(
         "{:?}",

@@ -57,7 +57,8 @@ impl Recovered {
     fn add_to(
         &self,
         differences: &mut Differences,
-        (by, id): (&Comparison<'_, '_>, &str),
+        by: &Comparison<'_, '_>,
+        id: &str,
         read: &impl Fn() -> Minion,
     ) {
         match self {
@@ -100,7 +101,8 @@ impl FleetState {
         self,
         fleet: &Fleet<'_>,
         minions: &dyn Minions,
-        (ids, pace): (&[String], Pace),
+        ids: &[String],
+        pace: Pace,
         renumbered: impl Fn(usize) -> Option<usize>,
     ) -> Self {
         let mut fleet_state = FleetState {
@@ -202,14 +204,14 @@ impl FleetState {
                 match result.map_err(Error::from) {
                     Ok(None) => {}
                     Ok(Some(Ok(Advanced::Unreached { fails, states }))) => {
-                        differences.add_unreached(comparison, (id, fails), &states, read);
+                        differences.add_unreached(comparison, id, fails, &states, read);
                     }
                     Ok(Some(Ok(Advanced::Reached(compared, mut data)))) => {
                         let is_whole = matches!(compared, Compared::Formulas(..));
                         differences.add(comparison, id, compared, read);
                         if is_whole {
                             for (by, recovered) in kept.recovered(past, &data, &read) {
-                                recovered.add_to(&mut differences, (by, id), &read);
+                                recovered.add_to(&mut differences, by, id, &read);
                             }
                             data.fit(&mut room);
                             now.push((at, Ok(*data)));

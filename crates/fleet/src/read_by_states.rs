@@ -139,7 +139,7 @@ impl<'s> ByStates<'s> {
             }
         };
         for compiled in all {
-            self.look_at(minion, &compiled, (&asked, &mut reached));
+            self.look_at(minion, &compiled, &asked, &mut reached);
         }
         Ok(reached)
     }
@@ -170,7 +170,7 @@ impl<'s> ByStates<'s> {
                 None => self.gatherer.compiled(minion)?,
             };
             reached.is_refused |= !compiled.errors.is_empty();
-            for file in self.used(minion, (run, &compiled), places) {
+            for file in self.used(minion, run, &compiled, places) {
                 if !reached.files.contains(&file) {
                     reached.files.push(file);
                 }
@@ -183,7 +183,8 @@ impl<'s> ByStates<'s> {
     fn used(
         &self,
         minion: &Minion,
-        (run, compiled): (Option<(&str, &str)>, &Arc<Compiled>),
+        run: Option<(&str, &str)>,
+        compiled: &Arc<Compiled>,
         places: &[PlaceOfValue],
     ) -> Vec<FileOfState> {
         if places.is_empty() {
@@ -193,7 +194,7 @@ impl<'s> ByStates<'s> {
         if let Some((_, known)) = self.known().used.get(&key) {
             return known.clone();
         }
-        let found = used(self.gatherer, (minion, run), places);
+        let found = used(self.gatherer, minion, run, places);
         let mut known = self.known();
         if known.used.len() >= KEPT {
             known.used.clear();
@@ -220,7 +221,8 @@ impl<'s> ByStates<'s> {
         &self,
         minion: &Minion,
         compiled: &Arc<Compiled>,
-        (asked, reached): (&[Asked<'_>], &mut ReachedStates),
+        asked: &[Asked<'_>],
+        reached: &mut ReachedStates,
     ) {
         let of_states = self.of_states(compiled, asked);
         reached.is_reached |= of_states.is_reached;

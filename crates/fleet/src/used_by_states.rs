@@ -41,7 +41,8 @@ impl PlaceOfValue {
 /// lines have it.
 pub(crate) fn used(
     gatherer: &Gatherer<'_>,
-    (minion, run): (&Minion, Option<(&str, &str)>),
+    minion: &Minion,
+    run: Option<(&str, &str)>,
     places: &[PlaceOfValue],
 ) -> Vec<FileOfState> {
     let engine = gatherer.engine();

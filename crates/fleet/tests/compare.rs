@@ -412,7 +412,7 @@ fn a_change_of_a_printed_name_is_reported_as_without_sharing() {
                     }
                     Advanced::Unreached { fails, states } => {
                         let read = || minion.clone();
-                        step_by_step.add_unreached(&comparison, (&id, fails), &states, read);
+                        step_by_step.add_unreached(&comparison, &id, fails, &states, read);
                     }
                 }
                 differences.add(&comparison, &id, compared, || minion.clone());

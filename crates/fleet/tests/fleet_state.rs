@@ -66,7 +66,8 @@ fn said(differences: &Differences) -> Vec<String> {
 
 /// The differences of each step through states of the files, after which nothing fails.
 fn steps(
-    (engines, fleets): (&[Engine], &[Fleet<'_>]),
+    engines: &[Engine],
+    fleets: &[Fleet<'_>],
     ids: &[String],
     said: fn(&Differences) -> Vec<String>,
 ) -> Vec<Vec<String>> {
@@ -122,7 +123,7 @@ fn what_works_again_is_compared_with_the_last_that_worked() {
     let fleet = |engine| Fleet::new(engine).formula("ssh").formula("ntp");
     let fleets: Vec<Fleet<'_>> = engines.iter().map(fleet).collect();
     let ids = ["web1", "web2"].map(str::to_owned);
-    let steps = steps((&engines, &fleets), &ids, said);
+    let steps = steps(&engines, &fleets, &ids, said);
     assert_eq!(steps, expected);
 }
 
@@ -175,7 +176,7 @@ fn followed(minions: u16, wanted: &WantedStates, states: &[(&str, &str)]) -> Vec
     });
     let fleets: Vec<Fleet<'_>> = fleets.collect();
     let ids: Vec<String> = (0..minions).map(|n| format!("web{n}")).collect();
-    steps((&engines, &fleets), &ids, said_of_states)
+    steps(&engines, &fleets, &ids, said_of_states)
 }
 
 #[test]

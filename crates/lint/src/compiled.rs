@@ -91,7 +91,8 @@ impl Subject<'_> {
     pub(crate) fn compile_estate(
         &mut self,
         gatherer: &Gatherer<'_>,
-        (minions, gathered): (&[Minion], &[Gathered]),
+        minions: &[Minion],
+        gathered: &[Gathered],
         alone: &[(String, Gathered)],
     ) -> Result<(), Error> {
         let mut groups = Groups::new();

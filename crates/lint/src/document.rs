@@ -191,7 +191,7 @@ impl Document {
     /// Visit keys and scalars in the order of the text.
     pub fn visit<'d>(&'d self, visit: &mut dyn FnMut(&Scalar<'_>)) {
         let mut path = Vec::new();
-        self.walk((&self.value, &self.marks), None, &mut path, visit);
+        self.walk(&self.value, &self.marks, None, &mut path, visit);
     }
 
     /// Visit the entries of mappings: the key, its place, and the place of the value.
@@ -224,7 +224,8 @@ impl Document {
 
     fn walk<'d>(
         &'d self,
-        (value, marks): (&'d Value, &Marks),
+        value: &'d Value,
+        marks: &Marks,
         parent: Option<&'d Value>,
         path: &mut Vec<Key>,
         visit: &mut dyn FnMut(&Scalar<'_>),
@@ -245,7 +246,7 @@ impl Document {
                         });
                     }
                     if let Some(child) = marks.child(index) {
-                        self.walk((inside, child), Some(value), path, visit);
+                        self.walk(inside, child, Some(value), path, visit);
                     }
                     path.pop();
                 }
@@ -256,7 +257,7 @@ impl Document {
                         continue;
                     };
                     path.push(Key::of_index(index));
-                    self.walk((item, child), Some(value), path, visit);
+                    self.walk(item, child, Some(value), path, visit);
                     path.pop();
                 }
             }

@@ -124,7 +124,7 @@ impl<'s> Subject<'s> {
         let mut states: BTreeMap<String, State> = BTreeMap::new();
         let mut made = MadeOf::new();
         for (run, gathered) in gathered.iter().enumerate() {
-            self.add(&mut states, &mut made, (run, gathered), minions.len());
+            self.add(&mut states, &mut made, run, gathered, minions.len());
         }
         let loaded = self.templates.loaded();
         let mut unnamed = Vec::new();
@@ -150,10 +150,10 @@ impl<'s> Subject<'s> {
                     sls: gathered.sls.iter().take(1).cloned().collect(),
                     ..Gathered::default()
                 };
-                self.add(&mut states, &mut made, (0, &own), minions.len());
+                self.add(&mut states, &mut made, 0, &own, minions.len());
             }
             let alone: Vec<_> = unnamed.iter().cloned().zip(alone).collect();
-            self.compile_estate(&gatherer, (minions, &gathered), &alone)?;
+            self.compile_estate(&gatherer, minions, &gathered, &alone)?;
         }
         for name in &unnamed {
             let unnamed = states.values_mut().find(|state| state.name == *name);
@@ -185,7 +185,8 @@ impl<'s> Subject<'s> {
         &self,
         states: &mut BTreeMap<String, State>,
         made: &mut MadeOf,
-        (run, gathered): (usize, &Gathered),
+        run: usize,
+        gathered: &Gathered,
         count: usize,
     ) {
         for sls in gathered

@@ -67,8 +67,10 @@ impl Old {
 /// Take the findings out of reports that those of a state before have as well, wherever their lines are now, and count
 /// them. The functions give the form in which paths and messages of now, and of the state before, are the same.
 pub fn only_new(
-    (reports, now): (&mut [(String, Report)], &InCommon<'_>),
-    (before, then): (&[(String, Report)], &InCommon<'_>),
+    reports: &mut [(String, Report)],
+    now: &InCommon<'_>,
+    before: &[(String, Report)],
+    then: &InCommon<'_>,
 ) -> usize {
     let of_before = before.iter().flat_map(|(_, report)| &report.findings);
     let mut old = Old(of_before.map(|one| Some(Seen::of(one, then))).collect());

@@ -204,7 +204,14 @@ mod tests {
             assert_eq!(version.release().parse(), Ok(version));
         }
         for unknown in [
-            "", "3005", "3009.1", "3006rc1", "v3006", "latest", "3006..3008", "3006.",
+            "",
+            "3005",
+            "3009.1",
+            "3006rc1",
+            "v3006",
+            "latest",
+            "3006..3008",
+            "3006.",
         ] {
             assert_eq!(unknown.parse::<SaltVersion>(), Err(UnknownVersion));
         }

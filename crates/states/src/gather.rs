@@ -145,7 +145,7 @@ impl<'e> Gatherer<'e> {
                         });
                     }
                     for name in names {
-                        work.add(&mut gathered, (env, &name), None, 0);
+                        work.add(&mut gathered, env, &name, None, 0);
                     }
                 }
             }
@@ -176,7 +176,7 @@ impl<'e> Gatherer<'e> {
     #[must_use]
     pub fn alone(&self, minion: &Minion, saltenv: &str, name: &str) -> Gathered {
         let mut gathered = Gathered::default();
-        Work::new(self, minion).add(&mut gathered, (saltenv, name), None, 0);
+        Work::new(self, minion).add(&mut gathered, saltenv, name, None, 0);
         gathered
     }
 
@@ -240,7 +240,8 @@ impl<'w, 'e> Work<'w, 'e> {
     fn add(
         &mut self,
         gathered: &mut Gathered,
-        (saltenv, name): (&str, &str),
+        saltenv: &str,
+        name: &str,
         from: Option<&str>,
         depth: usize,
     ) {
@@ -282,7 +283,7 @@ impl<'w, 'e> Work<'w, 'e> {
                 });
             }
             for inner in names {
-                stacked(|| self.add(gathered, (&env, &inner), Some(name), depth + 1));
+                stacked(|| self.add(gathered, &env, &inner, Some(name), depth + 1));
             }
         }
     }

@@ -67,7 +67,7 @@ impl<'p> Places<'p> {
 
     /// The file and line of an ID of an sls, as far as they are known, and the place.
     #[must_use]
-    pub fn of_id(&self, (name, saltenv): (&str, &str), id: &str) -> (String, Option<Place>) {
+    pub fn of_id(&self, name: &str, saltenv: &str, id: &str) -> (String, Option<Place>) {
         let sls = self.sls(name, Some(saltenv));
         let Some(sls) = sls.or_else(|| self.sls(name, None)) else {
             return (name.to_owned(), None);

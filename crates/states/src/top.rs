@@ -339,7 +339,7 @@ impl TopReader<'_, '_> {
                     continue;
                 }
                 for (target, listed) in targets {
-                    self.entries(top, &env, (target, listed), is_meant)?;
+                    self.entries(top, &env, target, listed, is_meant)?;
                 }
             }
             Ok(())
@@ -370,7 +370,8 @@ impl TopReader<'_, '_> {
         &self,
         top: &mut Top,
         env: &str,
-        (target, listed): (&Key, &Value),
+        target: &Key,
+        listed: &Value,
         is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
     ) -> Result<()> {
         let items = listed.as_list().unwrap_or_default();

@@ -94,7 +94,7 @@ pub fn run(args: &Convert, reporter: &Reporter) -> Result<(), Failure> {
             reporter.note("with --partial, the table stays as it is and the rest is converted");
         }
     })?;
-    print(args, (&converted, &proposal, &proven), &found, reporter)?;
+    print(args, &converted, &proposal, &proven, &found, reporter)?;
     if !proven.is_equal() {
         let all = &proven.differences;
         if !all.is_empty() && all.iter().all(|one| one.after == "works") {
@@ -135,14 +135,15 @@ fn proven(
             proposal,
         )?;
         let proof = proof.allowing_fixed(args.allow_fixed);
-        prove(&proof, (formula, proposal), pillars)
+        prove(&proof, formula, proposal, pillars)
     })
 }
 
 /// Compare both states on all platforms.
 fn prove(
     proof: &Proof<'_>,
-    (formula, proposal): (&str, &Proposal),
+    formula: &str,
+    proposal: &Proposal,
     given: &[GivenPillar],
 ) -> Result<Proven, Failure> {
     let platforms = platforms::all().iter();
@@ -180,7 +181,9 @@ fn check_work_tree(
 
 fn print(
     args: &Convert,
-    (converted, proposal, proven): (&Converted, &Proposal, &Proven),
+    converted: &Converted,
+    proposal: &Proposal,
+    proven: &Proven,
     found: &FoundPillars,
     reporter: &Reporter,
 ) -> Result<(), Failure> {

@@ -156,11 +156,8 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     check_select(args, &differences, &minions, &ids)?;
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
-    let accounting = accounting(
-        (&states, &comparison),
-        (plan.ways([before, after]), only_formulas),
-        &differences,
-    )?;
+    let ways = plan.ways([before, after]);
+    let accounting = accounting(&states, &comparison, ways, only_formulas, &differences)?;
     let report = diff::Report {
         accounting: &accounting,
         from: args.from(),
@@ -176,8 +173,10 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 
 /// The files that were compared, and the changed ones that were not.
 fn accounting(
-    (states, comparison): (&States, &Comparison<'_, '_>),
-    (ways, only_formulas): (Vec<(String, Way)>, bool),
+    states: &States,
+    comparison: &Comparison<'_, '_>,
+    ways: Vec<(String, Way)>,
+    only_formulas: bool,
     differences: &Differences,
 ) -> Result<Accounting, Failure> {
     let counted = states.counted(comparison);

@@ -85,7 +85,7 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
     if let (Some(name), false) = (&args.name, is_known) {
         return Err(Failure::Usage(unknown_file(name, &names)));
     }
-    print(args, (&found, without), job.chosen.many)?;
+    print(args, &found, without, job.chosen.many)?;
     advise(parts, reporter);
     let errors = named_errors(&refused, job.chosen.many);
     reporter.errors(reporter.redact_all(&errors))?;
@@ -147,7 +147,8 @@ fn made(
 
 fn print(
     args: &FileArgs,
-    (found, left_out): (&[Made], Vec<LeftOutRow>),
+    found: &[Made],
+    left_out: Vec<LeftOutRow>,
     many: bool,
 ) -> Result<(), Failure> {
     if args.format == Shown::Json {

@@ -68,23 +68,19 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
-    let served = Served::new(&input.files, config.as_ref(), None, reporter)?;
+    let config = config.as_ref();
+    let served = Served::new(&input.files, config, None, reporter)?;
     let roots = served.directories(plan.saltenv());
     let engine = engine(Snapshot::new(served.files), &input.functions)?;
-    let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config.as_ref());
-    let of_pillar = PillarPlaces::of(
-        config.as_ref(),
-        &input.files,
-        &input.facts,
-        engine.deployed(),
-    )?;
+    let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config);
+    let of_pillar = PillarPlaces::of(config, &input.files, &input.facts, engine.deployed())?;
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();
     let what = asked(&args.what, &known, &roots, &of_pillar)?;
     plan.formulas = looked_at(args, &what, known);
     let fleet = plan.fleet(&engine)?;
-    let sls = match has_top(&engine, config.as_ref()) {
+    let sls = match has_top(&engine, config) {
         true => None,
         false => Some(sls_of(&engine, plan.saltenv(), &args.formula)?),
     };
@@ -100,12 +96,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         is_external: of_pillar.have_around(Path::new(&args.what)),
         unfollowed: Vec::new(),
     };
-    let impact = reached(
-        args,
-        (&followed, &fleet, &engine),
-        (config.as_ref(), sls),
-        reporter,
-    )?;
+    let impact = reached(args, &followed, &fleet, &engine, config, sls, reporter)?;
     if let Some(error) = &impact.unknown {
         return Err(error.clone().into());
     }
@@ -225,8 +216,11 @@ const UNKNOWN: u8 = 2;
 /// The reach on the minions that flags choose.
 fn reached(
     args: &Impact,
-    (followed, fleet, engine): (&Followed<'_>, &Fleet<'_>, &Engine),
-    (config, sls): (Option<&Config>, Option<NamedSls>),
+    followed: &Followed<'_>,
+    fleet: &Fleet<'_>,
+    engine: &Engine,
+    config: Option<&Config>,
+    sls: Option<NamedSls>,
     reporter: &Reporter,
 ) -> Result<mapstack_fleet::Impact, Failure> {
     let input = &args.input;

@@ -277,7 +277,7 @@ fn leave_out(reports: &mut [(String, Report)], before: Option<&Before>, aside: &
     {
         let now = |text: &str| paths.of_now(text);
         let then = |text: &str| paths.of_then(text);
-        let old = only_new((reports, &now), (old, &then));
+        let old = only_new(reports, &now, old, &then);
         aside.old = Some((paths.revision().to_owned(), old));
     }
 }

@@ -87,14 +87,14 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
                 }
             };
             let text = reported(&session.run(), reporter, |run| {
-                text(run).map_err(|e| looked_in(e, &path, (args, &session)))
+                text(run).map_err(|e| looked_in(e, &path, args, &session))
             })?;
             return output::write_data(&text);
         }
     };
     let data = reported(&session.run(), reporter, |run| {
         run.sls(&path)
-            .map_err(|e| looked_in(e, &path, (args, &session)))
+            .map_err(|e| looked_in(e, &path, args, &session))
     })?;
     output::print(
         &data,
@@ -134,7 +134,7 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
 }
 
 /// Name the directories in which a missing file was looked for.
-fn looked_in(e: Error, path: &str, (args, session): (&Render, &Session)) -> Error {
+fn looked_in(e: Error, path: &str, args: &Render, session: &Session) -> Error {
     if !matches!(e.diagnostic().caused(), Some(LoadError::Missing { .. })) {
         return e;
     }

@@ -42,7 +42,7 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     let elsewhere = args.layering.is_elsewhere() || args.input.kwargs.is_some();
     let session = session(&args.input, reporter)?;
     let formula = session.existing_formula(args.formula.as_ref(), elsewhere)?;
-    let (run, result) = looked_up((&session, &formula), &options, elsewhere, reporter)?;
+    let (run, result) = looked_up(&session, &formula, &options, elsewhere, reporter)?;
     // The events before a failure are the ones of interest then.
     let events = run.events();
     match args.format {
@@ -58,7 +58,8 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
 /// A run that looks for what a formula's states use: by way of its `map.jinja` if that asks for layers, and else for the
 /// formula's own layers.
 fn looked_up<'s>(
-    (session, formula): (&'s Session, &str),
+    session: &'s Session,
+    formula: &str,
     options: &DataOptions,
     elsewhere: bool,
     reporter: &Reporter,

@@ -126,7 +126,7 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         }
         let started = Instant::now();
         match following.step() {
-            Ok(Some(step)) => print(args, &step, (&masking, started), reporter)?,
+            Ok(Some(step)) => print(args, &step, &masking, started, reporter)?,
             Ok(None) => {}
             // A file that is being replaced is there again in a moment.
             Err(InputError::Data(error)) => reporter.report([reporter.redact(&error)]),
@@ -170,7 +170,8 @@ fn report_broken(following: &Following<'_>, reporter: &Reporter) {
 fn print(
     args: &Watch,
     step: &FollowedChange,
-    (masking, started): (&Masking, Instant),
+    masking: &Masking,
+    started: Instant,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let counted = &step.counted;

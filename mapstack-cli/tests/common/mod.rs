@@ -82,7 +82,7 @@ pub fn run_line(directory: &Path, line: &str) -> Ran {
 }
 
 /// Run a line, and check its exit status and what its output and its errors contain.
-pub fn assert_line(directory: &Path, line: &str, status: i32, (out, err): (&str, &str)) {
+pub fn assert_line(directory: &Path, line: &str, status: i32, out: &str, err: &str) {
     let ran = run_line(directory, line);
     let shown = format!("{line}: {}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.status, Some(status), "{shown}");

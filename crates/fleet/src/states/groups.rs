@@ -146,7 +146,7 @@ impl StateGroups {
             let examples = &first.example.minions;
             let minions = [examples.first(), examples.last()];
             let changes: Vec<&StateChange> = all.iter().filter_map(|group| group.state()).collect();
-            let found = causes_of(fleets, minions, (run.as_deref(), &changes));
+            let found = causes_of(fleets, minions, run.as_deref(), &changes);
             for (at, causes) in groups.into_iter().zip(found) {
                 if let Some(group) = self.groups.get_mut(at) {
                     group.causes = Some(causes);
@@ -321,7 +321,8 @@ impl StateGroups {
 fn causes_of(
     fleets: [&Fleet<'_>; 2],
     minions: [Option<&Minion>; 2],
-    (run, changes): (Option<&str>, &[&StateChange]),
+    run: Option<&str>,
+    changes: &[&StateChange],
 ) -> Vec<StateCauses> {
     let [old, new] = [0, 1].map(|side| {
         let asked = minions[side].map(|minion| Asked {

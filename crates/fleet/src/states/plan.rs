@@ -163,7 +163,7 @@ impl MinionPlan {
         }
         let states = kept.into_iter().map(|(at, map, run, name)| {
             let of_state = by_state.get(&at).map(Vec::as_slice).unwrap_or_default();
-            planned(name, (map, run), (of_state, &positions))
+            planned(name, map, run, of_state, &positions)
         });
         let mut plan = MinionPlan {
             states: states.collect(),
@@ -248,8 +248,10 @@ fn name_of(map: &Map) -> StateName {
 
 fn planned(
     name: StateName,
-    (map, run): (&Map, &LowRun),
-    (files, positions): (&[&FileOfMinion], &HashMap<usize, usize>),
+    map: &Map,
+    run: &LowRun,
+    files: &[&FileOfMinion],
+    positions: &HashMap<usize, usize>,
 ) -> PlannedState {
     let mut arguments = arguments(map);
     let mut sources = Vec::new();

@@ -238,7 +238,8 @@ impl<'e> StatePlans<'e> {
     pub(crate) fn of_sls_after(
         &self,
         before: &Arc<Planned>,
-        (minion, run): (&Minion, (&str, &str)),
+        minion: &Minion,
+        run: (&str, &str),
         changed: Option<&ChangedFiles>,
     ) -> Arc<Planned> {
         if self.has_sls(run) && self.leaves(before, changed) {
@@ -300,7 +301,7 @@ impl<'e> StatePlans<'e> {
     /// The place of a state, as a file and a line, or the file alone where a template makes the ID.
     pub(crate) fn place(&self, planned: &Planned, state: &StateName) -> String {
         let places = Places::new(self.engine, &planned.compiled.sls);
-        places.of_id((&state.sls, &state.saltenv), &state.id).0
+        places.of_id(&state.sls, &state.saltenv, &state.id).0
     }
 }
 

@@ -26,7 +26,7 @@ impl FilesOfStates<'_> {
             reporter.knows_texts(secrets);
         }
         let state = &file.state;
-        let (said, place) = self.places.of_id((&state.sls, &state.saltenv), &state.id);
+        let (said, place) = self.places.of_id(&state.sls, &state.saltenv, &state.id);
         // An error of a template has a place of its own.
         if let Content::Failed(error) = &mut content
             && error.diagnostic().place.is_none()

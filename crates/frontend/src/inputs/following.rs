@@ -185,8 +185,7 @@ impl<'f> Following<'f> {
             own.nth(nth).map(|(index, _)| index)
         };
         let fleet_state = std::mem::take(&mut self.fleet_state);
-        self.fleet_state =
-            fleet_state.again(&fleet, self.minions, (self.ids, self.pace), renumbered);
+        self.fleet_state = fleet_state.again(&fleet, self.minions, self.ids, self.pace, renumbered);
         Ok(())
     }
 }

@@ -314,7 +314,7 @@ fn row(places: &Places<'_>, state: &LowState) -> StateRow {
             .as_str()
             .map_or_else(|| format!("{value:?}"), ToString::to_string)
     };
-    let (place, _) = places.of_id((&text("__sls__"), &text("__env__")), &text("__id__"));
+    let (place, _) = places.of_id(&text("__sls__"), &text("__env__"), &text("__id__"));
     let mut after: Vec<(&'static str, Vec<usize>)> = Vec::new();
     for (position, requisite) in &state.after {
         let name = requisite.name();

@@ -77,7 +77,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .into_values()
         .map(|failed| match offline(failed.error, &failed.place) {
             Some(finding) => finding.note(on(&failed.minions, failed.of)),
-            None => failure(failed, (&facts, &mut tracer), subject.estate.as_ref()),
+            None => failure(failed, &facts, &mut tracer, subject.estate.as_ref()),
         })
         .chain(lost.into_values())
         .collect()
@@ -147,7 +147,8 @@ const DEFINITION: &str = "source definition";
 
 fn failure(
     failed: Failed<'_>,
-    (facts, tracer): (&Facts<'_>, &mut Tracer<'_>),
+    facts: &Facts<'_>,
+    tracer: &mut Tracer<'_>,
     estate: Option<&Estate>,
 ) -> Finding {
     let Failed {

@@ -18,11 +18,11 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let own = OwnModules::of(subject.engine, &["_states/"]);
     let misuses = subject.misuses.iter();
     misuses
-        .filter_map(|misuse| of_misuse((subject, &own), misuse))
+        .filter_map(|misuse| of_misuse(subject, &own, misuse))
         .collect()
 }
 
-fn of_misuse((subject, own): (&Subject<'_>, &OwnModules), misuse: &Misuse) -> Option<Finding> {
+fn of_misuse(subject: &Subject<'_>, own: &OwnModules, misuse: &Misuse) -> Option<Finding> {
     let file = subject.files.get(&misuse.path)?;
     let Misuse {
         module, function, ..
@@ -37,10 +37,10 @@ fn of_misuse((subject, own): (&Subject<'_>, &OwnModules), misuse: &Misuse) -> Op
             let known = StateFunction::named(module, function)?;
             match (known.took(argument), is_older) {
                 (true, true) => return None,
-                (took, _) => unknown_argument(misuse, file, (known, argument, took)),
+                (took, _) => unknown_argument(misuse, file, known, argument, took),
             }
         }
-        Misused::Missing(argument) => missing_argument(subject, misuse, (file, argument)),
+        Misused::Missing(argument) => missing_argument(subject, misuse, file, argument),
     };
     let finding = match misuse.ids.len() {
         0 | 1 => finding,
@@ -188,7 +188,9 @@ fn elsewhere(misuse: &Misuse, file: &SourceFile, home: Home) -> Finding {
 fn unknown_argument(
     misuse: &Misuse,
     file: &SourceFile,
-    (known, argument, took): (StateFunction, &str, bool),
+    known: StateFunction,
+    argument: &str,
+    took: bool,
 ) -> Finding {
     let declared = format!("{}.{}", misuse.module, misuse.function);
     let message = format!("'{declared}' does not take the argument '{argument}'");
@@ -224,7 +226,8 @@ fn unknown_argument(
 fn missing_argument(
     subject: &Subject<'_>,
     misuse: &Misuse,
-    (file, argument): (&SourceFile, &str),
+    file: &SourceFile,
+    argument: &str,
 ) -> Finding {
     let declared = format!("{}.{}", misuse.module, misuse.function);
     let message = format!("'{declared}' needs the argument '{argument}'");

@@ -54,7 +54,7 @@ fn of_fault(subject: &Subject<'_>, fault: &Fault) -> Option<Finding> {
     let ids = fault.runs.iter().map(|run| &subject.runs[*run].minion.id);
     let ids: Vec<String> = ids.map(ToString::to_string).collect();
     let finding = match &subject.estate {
-        Some(estate) => in_estate((subject, estate), fault, finding, &ids),
+        Some(estate) => in_estate(subject, estate, fault, finding, &ids),
         None => in_formula(subject, fault, finding),
     };
     let supported = subject.runs.iter().filter(|run| run.supported).count();
@@ -70,7 +70,8 @@ fn only(level: Level, why: impl Into<String>, finding: Finding) -> Finding {
 }
 
 fn in_estate(
-    (subject, estate): (&Subject<'_>, &Estate),
+    subject: &Subject<'_>,
+    estate: &Estate,
     fault: &Fault,
     finding: Finding,
     ids: &[String],

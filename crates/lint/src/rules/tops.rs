@@ -99,7 +99,7 @@ fn of_problem(subject: &Subject<'_>, problem: &TopProblem) -> Finding {
                         format!("for the sls '{sls}'"),
                     )
                 },
-                false => missing(subject, (sls, place), &problem.minions),
+                false => missing(subject, sls, place, &problem.minions),
             }
         }
     }
@@ -157,11 +157,7 @@ fn failed(subject: &Subject<'_>, error: &Error, minions: &[String]) -> Finding {
 }
 
 /// An sls that a top file names, and that does not exist.
-fn missing(
-    subject: &Subject<'_>,
-    (sls, place): (&str, Option<&Place>),
-    minions: &[String],
-) -> Finding {
+fn missing(subject: &Subject<'_>, sls: &str, place: Option<&Place>, minions: &[String]) -> Finding {
     let message = format!("the sls '{sls}' does not exist");
     let finding = match place {
         Some(place) => Finding::new(Rule::MissingInclude, place.clone(), message),

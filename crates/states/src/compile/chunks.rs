@@ -128,7 +128,7 @@ impl Work<'_> {
                 Obj::Str(_) | Obj::Markup(_) => drop(function.get_or_insert(arg)),
                 Obj::Dict(arg) => {
                     for (name, value) in arg.entries() {
-                        self.say(&chunk, (&name, value), id, &mut names)?;
+                        self.say(&chunk, &name, value, id, &mut names)?;
                     }
                 }
                 _ => {}
@@ -144,7 +144,8 @@ impl Work<'_> {
     fn say(
         &self,
         chunk: &DictRef,
-        (name, value): (&Key, Obj),
+        name: &Key,
+        value: Obj,
         id: &Key,
         names: &mut Names,
     ) -> Result<()> {

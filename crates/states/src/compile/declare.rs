@@ -52,7 +52,7 @@ impl Work<'_> {
         self.part_excludes(states, sls)?;
         for (id, body) in states.entries() {
             self.budget.burn(1)?;
-            self.declare_state(states, (&id, &body), sls)?;
+            self.declare_state(states, &id, &body, sls)?;
         }
         Ok(includes)
     }
@@ -82,7 +82,7 @@ impl Work<'_> {
                 if let (false, Obj::List(args), Some((module, function))) =
                     (key.starts_with('_'), &args, parts(key))
                 {
-                    move_function(body, key, (module, function), args);
+                    move_function(body, key, module, function, args);
                 }
             }
         }
@@ -104,7 +104,8 @@ impl Work<'_> {
     fn declare_state(
         &mut self,
         states: &DictRef,
-        (id, body): (&Key, &Obj),
+        id: &Key,
+        body: &Obj,
         sls: OfSls<'_>,
     ) -> Result<()> {
         let Obj::Dict(state) = body else {
@@ -140,7 +141,7 @@ impl Work<'_> {
                 self.refuse(refusal.of_state(id, vec![id.clone(), key.clone()]));
                 continue;
             }
-            move_function(state, name, (module, function), args);
+            move_function(state, name, module, function, args);
             modules.push(module.to_owned());
         }
         sls.mark(state);
@@ -248,7 +249,8 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 fn move_function(
     state: &DictRef,
     key: &str,
-    (module, function): (&str, &str),
+    module: &str,
+    function: &str,
     args: &mapstack_pyobject::ListRef,
 ) {
     taken(state, key);

@@ -144,13 +144,13 @@ impl Work<'_> {
                     "use" | "use_in" => self.share_arguments(giver, name, module, given)?,
                     "prereq" => {
                         for (id, module) in self.find_name(name, module, giver.high, true)? {
-                            self.prerequire(given, (&id, &module), giver.as_item())?;
+                            self.prerequire(given, &id, &module, giver.as_item())?;
                         }
                     }
                     _ => {
                         if giver.argument == "prereq_in" && self.tells_prerequired() {
                             let other = Obj::dict([(module.clone(), name.clone())]);
-                            self.prerequire(given, (giver.id, giver.module), other)?;
+                            self.prerequire(given, giver.id, giver.module, other)?;
                         }
                         let name = key(name)?;
                         self.give(giver, &name, module, given)?;
@@ -167,7 +167,7 @@ impl Work<'_> {
     }
 
     /// Note that another state has one as `prereq`.
-    fn prerequire(&self, given: &mut Given, (id, module): (&Key, &Key), other: Obj) -> Result<()> {
+    fn prerequire(&self, given: &mut Given, id: &Key, module: &Key, other: Obj) -> Result<()> {
         let args = given.arguments(id, module)?;
         let arg = Obj::dict([(Key::from("prerequired"), Obj::list([other]))]);
         list(&args)?.change(|args| args.push(arg));
@@ -297,14 +297,16 @@ impl Work<'_> {
             };
             let known = self.names_of_arguments(giver.high, to.0, to.1)?;
             let args = given.arguments(to.0, to.1)?;
-            self.copy_arguments((giver.high, from.0, from.1), &known, &args)?;
+            self.copy_arguments(giver.high, from.0, from.1, &known, &args)?;
         }
         Ok(())
     }
 
     fn copy_arguments(
         &self,
-        (high, id, module): (&DictRef, &Key, &Key),
+        high: &DictRef,
+        id: &Key,
+        module: &Key,
         known: &[Key],
         to: &Obj,
     ) -> Result<()> {

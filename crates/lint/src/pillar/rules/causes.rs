@@ -29,7 +29,7 @@ pub(super) fn explained(subject: &Subject<'_>, error: &Error, finding: Finding) 
     };
     let origin = origin(&parsed, place);
     let finding = match origin {
-        Some((variable, stmt)) => told(subject, &parsed, (variable, stmt), finding),
+        Some((variable, stmt)) => told(subject, &parsed, variable, stmt, finding),
         None => finding,
     };
     let mut spans = vec![place.clone()];
@@ -61,7 +61,8 @@ fn origin<'p>(parsed: &'p Parsed, place: &Place) -> Option<(&'p str, &'p Stmt)> 
 fn told(
     subject: &Subject<'_>,
     parsed: &Parsed,
-    (variable, stmt): (&str, &Stmt),
+    variable: &str,
+    stmt: &Stmt,
     finding: Finding,
 ) -> Finding {
     let at = parsed.place(stmt.span);

@@ -179,7 +179,7 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
             sls,
             saltenv,
             included_by,
-        }) => naming(subject, (saltenv, sls), included_by.as_deref()),
+        }) => naming(subject, saltenv, sls, included_by.as_deref()),
         _ => diagnostic.place.clone(),
     };
     let place = place.or_else(|| file_of(subject, fault));
@@ -295,7 +295,8 @@ fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
 /// The place that names a missing sls: in the include of another, or below a target.
 fn naming(
     subject: &Subject<'_>,
-    (saltenv, sls): (&str, &str),
+    saltenv: &str,
+    sls: &str,
     included_by: Option<&str>,
 ) -> Option<Place> {
     let Some(by) = included_by else {
