@@ -280,8 +280,8 @@ compared: states and files of top files
 1 change on 1 of 2 minions; 1 unaffected
 
 file /etc/x  (web/init.sls:1, salt://web/files/b)
-  - source: salt://web/files/x
-  + source: salt://web/files/b
+  - source: salt://web/files/x  <- old/web/init.sls:1:71
+  + source: salt://web/files/b  <- grains:id <- minions/b.yaml:1:5
   - one  <- old/web/files/x:1:1
   + of b  <- new/web/files/b:1:1
   on 1 minion: b
