@@ -215,6 +215,12 @@ pub(crate) fn taken_from<K: Ord>(keys: impl IntoIterator<Item = K>) -> Vec<usize
     taken.collect()
 }
 
+/// The positions of those that take the result of another.
+pub(crate) fn taken(from: &[usize]) -> impl Iterator<Item = usize> {
+    let from = from.iter().enumerate();
+    from.filter_map(|(number, from)| (number != *from).then_some(number))
+}
+
 /// Numbers for the contents of renders: minions between which a template tells can get the same states.
 #[derive(Default)]
 struct Contents {
@@ -269,11 +275,17 @@ mod tests {
                 .findings
                 .iter()
                 .filter(|one| one.level == Level::Note);
-            (report.findings.len(), noted.count())
+            (report.findings.len(), noted.count(), report.remarks)
         };
-        assert_eq!(found(files.clone()), (7, 0));
+        let remark =
+            "3 sls were compiled only with others that include the same sls, not by themselves";
+        let remarks = vec![remark.to_owned()];
+        assert_eq!(found(files.clone()), (7, 0, remarks.clone()));
         // One has the state that it lacks within another, whose closure is not theirs.
         let around = "include: ['f.s*']\nx3: test.nop";
-        assert_eq!(found(files.file("base", "f/init.sls", around)), (7, 1));
+        assert_eq!(
+            found(files.file("base", "f/init.sls", around)),
+            (7, 1, remarks)
+        );
     }
 }

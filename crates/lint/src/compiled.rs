@@ -9,7 +9,7 @@ use mapstack::{Error, ErrorKind, out_of_budget};
 use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
 use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted};
 
-use crate::closures::{Closure, Closures, taken_from};
+use crate::closures::{Closure, Closures, taken, taken_from};
 use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
 use crate::subject::Subject;
 use crate::work::side_by_side;
@@ -157,6 +157,7 @@ impl Subject<'_> {
             let of = (first, Wanted::Sls { saltenv, names });
             Some(compiled(gatherer, self, of, (gathered, true)))
         })?;
+        faults.compiled_with_others = taken(&from).count();
         for ((name, _), from) in alone.iter().zip(from) {
             let Some(found) = done[from].clone() else {
                 continue;
@@ -177,6 +178,7 @@ impl Subject<'_> {
             self.ignored.insert("what states require".into(), why);
         }
         self.faults = faults.all.into_values().collect();
+        self.compiled_with_others = faults.compiled_with_others;
         self.misuses = faults.misuses.into_values().collect();
     }
 
@@ -201,9 +203,8 @@ impl Subject<'_> {
                 return Ok(());
             }
         };
-        let alike = alone
-            .iter()
-            .map(|one| (Arc::as_ptr(&one.0.included), &one.1));
+        let alike = alone.iter();
+        let alike = alike.map(|(closure, runs)| (Arc::as_ptr(&closure.included), runs));
         let from = taken_from(alike);
         let jobs: Vec<Option<(&Closure, usize)>> = alone
             .iter()
@@ -225,6 +226,8 @@ impl Subject<'_> {
             Some(compiled(&gatherer, self, of, (&gathered, is_open)))
         })?;
         let mut faults = Faults::default();
+        let with_others = taken(&from).map(|number| alone[number].0.root);
+        faults.compiled_with_others = with_others.collect::<BTreeSet<_>>().len();
         let mut failed: BTreeMap<FaultKey, BTreeSet<usize>> = BTreeMap::new();
         for (number, (closure, runs)) in alone.iter().enumerate() {
             let Some(mut found) = done[from[number]].clone() else {
@@ -342,6 +345,8 @@ struct Faults {
     misuses: BTreeMap<MisuseKey, Misuse>,
     /// The reason for which some states were not compiled.
     limit: Option<String>,
+    /// The number of sls that were compiled only with others.
+    compiled_with_others: usize,
 }
 
 impl Faults {

@@ -107,6 +107,7 @@ impl<'s> Subject<'s> {
             secrets,
             problems: Vec::new(),
             faults: Vec::new(),
+            compiled_with_others: 0,
             misuses: Vec::new(),
             estate: Some(estate.clone()),
         };

@@ -173,8 +173,20 @@ impl<'e> Linter<'e> {
         report.supported = subject.runs.len();
         report.unanswered = rules::unanswered_calls(subject);
         report.ignored.clone_from(&subject.ignored);
+        report.remarks.extend(with_others(subject));
         report
     }
+}
+
+/// The remark on sls that were not compiled by themselves.
+fn with_others(subject: &Subject<'_>) -> Option<String> {
+    let number = subject.compiled_with_others;
+    let were = if number == 1 { "was" } else { "were" };
+    let remark = format!(
+        "{number} sls {were} compiled only with others that include the same sls, not by {}",
+        if number == 1 { "itself" } else { "themselves" }
+    );
+    (number > 0).then_some(remark)
 }
 
 impl Linter<'_> {

@@ -64,6 +64,8 @@ pub(crate) struct Subject<'s> {
     pub problems: Vec<TopProblem>,
     /// The faults for which a state run would refuse states.
     pub faults: Vec<Fault>,
+    /// The number of sls that were compiled only with others that include the same sls.
+    pub compiled_with_others: usize,
     /// States that their functions cannot run.
     pub misuses: Vec<Misuse>,
     /// The estate of which it is all states, if it is not a formula.
@@ -233,6 +235,7 @@ impl<'s> Subject<'s> {
             secrets,
             problems: Vec::new(),
             faults: Vec::new(),
+            compiled_with_others: 0,
             misuses: Vec::new(),
             estate: None,
         };
