@@ -6,7 +6,7 @@ use mapstack::value::{Key, Map, Value};
 
 use crate::census::By;
 
-/// Groups by which minions can be described.
+/// Named groups that describe sets of minions.
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Map};
@@ -24,11 +24,12 @@ pub struct NamedGroups {
     targets: Vec<(Key, Option<Value>)>,
 }
 
-/// Groups that are looked at; of more, those that come first.
+/// The largest number of groups; the first ones count.
 const MAX_GROUPS: usize = 100;
 
 impl NamedGroups {
-    /// The option `nodegroups`, and targets of top files, each with its value of `match`.
+    /// Groups of the option `nodegroups` and of targets of top files, each with its value of `match`. The target `*` is
+    /// left out, as it describes all minions.
     #[must_use]
     pub fn new(nodegroups: &Map, targets: impl IntoIterator<Item = (Key, Option<Value>)>) -> Self {
         let nodegroups: Map = nodegroups
@@ -59,7 +60,7 @@ impl NamedGroups {
         nodegroups.chain(targets).collect()
     }
 
-    /// For each group, whether a minion is in it; `None` if that depends on its pillar, or nothing can say it.
+    /// Membership of a minion in each group; `None` if the group depends on the pillar or cannot be evaluated.
     #[must_use]
     pub fn of(&self, engine: &Engine, minion: &Minion) -> Vec<Option<bool>> {
         if self.nodegroups.is_empty() && self.targets.is_empty() {
@@ -95,7 +96,7 @@ impl NamedGroups {
     }
 }
 
-/// True if a target asks for the pillar, which is another one in each state.
+/// True if a target depends on the pillar, which differs between the two states of a diff.
 fn by_pillar(target: &str) -> bool {
     target.contains("I@") || target.contains("J@")
 }

@@ -11,9 +11,9 @@ use mapstack_render::jinja::Syntax;
 /// A file of the formula.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// From the file server's root.
+    /// The path from the file server's root.
     pub path: String,
-    /// As a person would open it.
+    /// The path by which a person opens it.
     pub shown: String,
     /// The text.
     pub text: Arc<str>,
@@ -22,7 +22,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// A file by its path on the file server, with the name that a person would open it by, and its text.
+    /// A file: its path on the file server, the path by which a person opens it, and its text.
     #[must_use]
     pub fn new(
         path: impl Into<String>,
@@ -53,7 +53,7 @@ impl SourceFile {
         self.lines().line(at)
     }
 
-    /// Some of its bytes as a place.
+    /// The place of a range of bytes.
     #[must_use]
     pub fn place(&self, start: usize, end: usize) -> Place {
         Place {
@@ -70,7 +70,7 @@ impl SourceFile {
         Syntax::has_marks(&self.text) || self.text.starts_with("#!")
     }
 
-    /// The part below the last slash.
+    /// The part of the path after the last slash.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
@@ -143,7 +143,7 @@ pub struct Document {
 pub struct Scalar<'d> {
     /// The document that it is in.
     pub document: &'d Document,
-    /// The keys and indices to it; of a key, with the key.
+    /// The keys and indices that lead to it; for a key, the key itself is the last one.
     pub path: &'d [Key],
     /// True if it is the key of an entry.
     pub is_key: bool,
@@ -151,7 +151,7 @@ pub struct Scalar<'d> {
     pub value: Value,
     /// The place in the text.
     pub mark: Mark,
-    /// The value that holds it.
+    /// The mapping or list that contains it.
     pub parent: Option<&'d Value>,
 }
 
@@ -298,13 +298,12 @@ impl<'d> Scalar<'d> {
         Some(line[..end.map_or(line.len(), |(at, _)| at)].trim_end())
     }
 
-    /// True if it is valid in brackets or braces too: inside of them no plain scalar has these
-    /// characters.
+    /// True if the scalar may be in brackets or braces, where plain scalars cannot contain these characters.
     fn in_flow(&self) -> bool {
         !matches!(&self.value, Value::Str(text) if text.contains([',', ']', '}']))
     }
 
-    /// True if one expression printed all of a token of this length as the text of a value.
+    /// True if a single expression printed the token of this length, as the text of a value.
     #[must_use]
     pub fn is_text_of_value(&self, length: usize) -> bool {
         match &self.document.content {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::document::Plain;
 use crate::masked_options::masked;
 
-/// Longer values are below their option.
+/// The largest number of characters of a value on the line of its option; a longer value follows as a block.
 const MAX_WIDTH: usize = 60;
 
 /// An option in force.
@@ -21,8 +21,8 @@ pub struct Row {
     from: Vec<String>,
 }
 
-/// The options asked for, sorted; else those that files or flags set, or all. `flags` are the options that flags
-/// set, with the flags.
+/// The `asked` options, sorted. If none are asked for: the options that files or flags set, or with `all` also Salt's
+/// defaults. `flags` lists options with the values and the names of the flags that set them.
 ///
 /// # Errors
 /// An option that is asked for is neither set nor built in.
@@ -58,7 +58,7 @@ pub fn rows(
                 Origin::Files(lines) => lines,
                 other => vec![other.to_string()],
             };
-            // Salt's built-in values are not secret.
+            // Only values of files are masked: Salt's defaults are public.
             let value = if set && !secrets.shows_everything() {
                 masked(&name, value, secrets)
             } else {
@@ -86,7 +86,7 @@ pub fn rows(
     Ok(rows)
 }
 
-/// The options for people.
+/// The options as a table for people.
 pub fn text(rows: &[Row]) -> String {
     let short: Vec<Option<String>> = rows.iter().map(|row| in_line(&row.value)).collect();
     let width = |text: &str| text.chars().count();

@@ -5,27 +5,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::render::{GotSls, MinionRenders};
 
-/// Results by what sls render to. Which sls is rendered next depends on those before, so the renders
-/// lead step by step to a result.
+/// Results by the renders of their sls. The renders so far decide which sls is rendered next, so they lead step by step
+/// to a result.
 pub(crate) struct SharedByRenders<T>(Mutex<Known<T>>);
 
 struct Known<T> {
     /// The first step, by the sls of top files and the options.
     starts: HashMap<String, usize>,
     steps: Vec<Step<T>>,
-    /// The next step, by a step and the address of what its sls renders to. The results keep the renders, so that
-    /// their addresses stay theirs.
+    /// The next step, by a step and the address of the render of its sls. Results hold their renders, so no address is
+    /// used again while it is a key.
     next: HashMap<(usize, usize), usize>,
     size: usize,
 }
 
 enum Step<T> {
-    /// An sls is rendered: its saltenv and its path.
+    /// The sls to render: its saltenv and its path.
     Render(Arc<(String, String)>),
     Done(Arc<T>),
 }
 
-/// About as many bytes of results are kept.
+/// The approximate number of bytes of results that are kept; beyond it, all are dropped.
 const KEPT: usize = 48 << 20;
 
 impl<T> SharedByRenders<T> {
@@ -49,14 +49,14 @@ impl<T> SharedByRenders<T> {
             };
             let rendered = renders.rendered(&sls.0, &sls.1);
             let known = self.known();
-            // They may have been forgotten meanwhile.
+            // Another thread may have dropped the steps since.
             at = *known.next.get(&(at, Arc::as_ptr(&rendered) as usize))?;
             step = known.steps.get(at)?.clone();
             kept.push(rendered);
         }
     }
 
-    /// Keep a result with the sls that lead to it, and its approximate size in bytes. It keeps what they render to.
+    /// Keep a result and its approximate size in bytes, by the sls that lead to it. The result must hold their renders.
     pub fn keep(&self, start: String, sls: &[GotSls], (done, size): (&Arc<T>, usize)) {
         let mut known = self.known();
         let size = size + start.len();

@@ -8,24 +8,24 @@ use mapstack_value::{Value, json, quote_str};
 
 use crate::redact::words::is_ordinary;
 
-/// A text of this length is a secret anywhere in another.
+/// The least bytes of a secret that is searched for as a whole.
 const TELLING: usize = 5;
-/// A line this long of a text of several lines is.
+/// The least bytes of a line that is searched for by itself, if the secret has several lines.
 const TELLING_LINE: usize = 6;
-/// Also a shorter one, if it is not a word.
+/// The same for a line that is not a word; shorter forms are not searched for.
 const TELLING_REST: usize = 4;
 
 /// Words that are never secret, even as the value of a secret.
 const COMMON: [&str; 4] = ["False", "false", "FALSE", "False."];
 
-/// The words before a line of a file in a message.
+/// The words of a message that precede a quoted line of a file.
 const EXCERPT: &str = "of the rendered text";
 
 /// All secret texts, in every form in which messages and files show them.
 #[derive(Debug, Clone)]
 pub(crate) struct Search {
     forms: Option<AhoCorasick>,
-    /// The text that each form belongs to.
+    /// For each form, the index of its secret in `texts`.
     owners: Vec<usize>,
     texts: Vec<String>,
 }
@@ -44,7 +44,7 @@ impl Search {
             .filter(|text| text.len() >= TELLING_REST)
             .map(String::from)
             .collect();
-        // The same forms have the same owner in every run.
+        // Secrets can share a form: with sorted texts, its owner is the same in every run.
         texts.sort_unstable_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
         let mut known: HashMap<String, usize> = HashMap::new();
         for (owner, text) in texts.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Search {
         let mut forms: Vec<(String, usize)> = known.into_iter().collect();
         forms.sort_unstable();
         let (patterns, owners): (Vec<String>, Vec<usize>) = forms.into_iter().unzip();
-        // The texts that are searched are short, and a run of the command searches few: what is quick to build.
+        // A run of the command searches few and short texts, so time to build counts more than time to search.
         let build = || {
             AhoCorasick::builder()
                 .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -78,7 +78,7 @@ impl Search {
             .is_some_and(|forms| forms.is_match(text))
     }
 
-    /// The secrets that a text shows, in order. Pieces of one secret with nothing but space between them are one.
+    /// The secrets that a text shows, in order. Pieces of one secret that only white space separates are one hit.
     pub fn hits(&self, text: &str) -> Vec<Hit<'_>> {
         let mut hits: Vec<Hit<'_>> = Vec::new();
         let Some(forms) = &self.forms else {
@@ -107,10 +107,10 @@ impl Search {
     }
 }
 
-/// A message, some of whose own words may be the same as secrets.
+/// A message; some of its own words may equal secrets.
 pub(crate) struct Message<'m> {
     text: &'m str,
-    /// The place where a file is quoted; the end if none is.
+    /// The start of a quotation from a file, or the end of the message.
     excerpt: usize,
 }
 
@@ -120,8 +120,8 @@ impl<'m> Message<'m> {
         Message { text, excerpt }
     }
 
-    /// True if a hit is the secret, and not a word of the message that happens to be the same: such a word is a value in
-    /// quotes, after a `:` or a `=`, or alone.
+    /// True if a hit is the secret, and not an ordinary word of the message that equals it. An ordinary word is taken
+    /// for the secret in quotes, in an excerpt, as a value after `:` or `=`, alone, and in the login of a URL.
     pub(crate) fn has_value(&self, hit: &Hit<'_>) -> bool {
         if hit.range.start > self.excerpt || !is_ordinary(hit.secret) {
             return true;
@@ -139,7 +139,7 @@ impl<'m> Message<'m> {
     }
 }
 
-/// True if a piece of text is nothing but white space, be it as an escape.
+/// True if a piece of text is only white space, literal or escaped.
 fn is_space(between: Option<&str>) -> bool {
     between.is_some_and(|between| {
         between
@@ -150,7 +150,8 @@ fn is_space(between: Option<&str>) -> bool {
     })
 }
 
-/// The forms of a text in messages: literal, in the quotations of Python, JSON and YAML; and its lines.
+/// The forms that a secret takes in messages: literal and as Python, JSON and YAML quote it, and each line of
+/// a secret of several lines.
 fn forms(text: &str) -> Vec<String> {
     let whole = text.trim();
     let mut all = Vec::new();
@@ -186,7 +187,7 @@ fn quoted(text: &str, all: &mut Vec<String>) {
         return;
     }
     all.push(inside(&quote_str(text)));
-    // The other quotation mark.
+    // Python escapes `'` only if the text has both quotation marks.
     all.push(
         inside(&quote_str(&format!("{text}'\"")))
             .trim_end_matches("\\'\"")

@@ -40,10 +40,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A grain's value, as far as letters count.
+/// A grain in an expression.
 struct Grain {
     name: String,
-    /// True if its case was changed.
+    /// True if a filter or method changes the case of its value.
     is_folded: bool,
 }
 
@@ -65,7 +65,7 @@ impl Grain {
 /// The largest number of variables between a grain and its comparison.
 const VARIABLES: usize = 2;
 
-/// The grain that an expression is.
+/// The grain that an expression reads, through at most `variables` variables.
 fn grain_of(parsed: &Parsed, e: &Expr, variables: usize) -> Option<Grain> {
     if let Some(name) = literal_grain(e) {
         return Some(Grain {
@@ -102,7 +102,7 @@ const CASES: [&str; 4] = ["lower", "upper", "title", "capitalize"];
 /// Filters that do not change a text.
 const SAME: [&str; 3] = ["default", "d", "string"];
 
-/// The value that the only statement that binds a variable sets.
+/// The value of a variable that a single `set` binds.
 fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
     let mut sets = parsed
         .statements()
@@ -117,7 +117,7 @@ fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
     sets.next().filter(|_| parsed.binds(name) == 1)
 }
 
-/// The names in a comparison that the grain there never has.
+/// Findings for names in a comparison that the grain never has.
 fn compared(
     parsed: &Parsed,
     names: &Names,
@@ -145,7 +145,7 @@ fn compared(
         .into_iter()
         .map(|(name, place)| (grain.never(names, &name), name, place))
         .collect();
-    // A name of another grain does no harm beside one that is right.
+    // In a list, a name of another grain is harmless beside one that the grain can have.
     let has_right = is_list && judged.iter().any(|(never, ..)| never.is_none());
     let of_name = |(never, name, place): (Option<Never>, String, Place)| {
         let never = never.filter(|never| never.other.is_none() || !has_right)?;
@@ -161,7 +161,7 @@ fn text(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
     }
 }
 
-/// The texts of a list, in its place or behind a variable.
+/// The texts of a list, written in place or set as a variable.
 fn listed(parsed: &Parsed, e: &Expr) -> Vec<(String, Place)> {
     let list = match &e.kind {
         ExprKind::Name(name) => set_to(parsed, name),

@@ -69,7 +69,7 @@ fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
             place,
             format!("nothing reads '{name}' of map_jinja.yaml"),
         );
-        // Two that mean the same would be one key twice.
+        // If two keys are slips of the same one, a fix of both would write it twice.
         let is_free = |near: &&str| {
             !values.contains_key(*near) && meant.iter().filter(|one| *one == near).count() == 1
         };

@@ -53,8 +53,8 @@ use crate::external::unasked;
 use crate::recipe::{Made, PillarLayer, PillarRecipe, Recipe};
 use crate::trace::{Events, PillarEvent};
 
-/// A master that compiles pillars: its options, its pillar's files, and what was learnt of them. Minions and threads
-/// share it.
+/// A master that compiles pillars: its options, its pillar's files, and results that minions share. It can be used
+/// from several threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -86,7 +86,7 @@ pub struct Master {
     pillar_override: Map,
 }
 
-/// A pillar, and how it came about.
+/// A pillar, with its errors, its warnings and the steps of the compile.
 #[derive(Debug, Clone, Default)]
 pub struct WholePillar {
     /// The pillar. Errors are in its list `_errors`, as the reference words them.
@@ -97,14 +97,14 @@ pub struct WholePillar {
     pub warnings: Vec<Diagnostic>,
     /// The events, in order, if the master [notes](Master::with_events) it.
     pub events: Vec<PillarEvent>,
-    /// The steps by which it was made, of [`Master::explain`].
+    /// The steps of the compile, if it is from [`Master::explain`].
     pub recipe: Option<PillarRecipe>,
     /// The keys of values that are ciphertext, because nothing is decrypted here.
     pub encrypted: Vec<String>,
 }
 
 impl WholePillar {
-    /// The errors as one shows them: each once, though the sls that it is about may count twice.
+    /// The errors for display: each once, even if the pillar has it twice because an sls counts twice.
     ///
     /// ```
     /// # use mapstack_pillar::WholePillar;
@@ -125,7 +125,8 @@ impl WholePillar {
         failures
     }
 
-    /// The failure that an sls or an external pillar gives by itself: state runs look at the list, whoever filled it.
+    /// The failure of a list `_errors` that an sls or an external pillar sets: state runs test the list, whatever its
+    /// source.
     fn given_errors(&self) -> Option<Error> {
         let given = self.data.get("_errors").filter(|given| given.truthy())?;
         let first = match given {
@@ -155,7 +156,8 @@ impl Master {
         }
     }
 
-    /// Let this win over what is compiled, for minions that ask with no other: `pillar=` of a command line.
+    /// Set a pillar that overrides the compiled one, as `pillar=` of a command line does, for requests without an override
+    /// of their own.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Map};
@@ -220,11 +222,11 @@ impl Master {
         self
     }
 
-    /// Share what minions have in common: what an sls renders to for those of which it reads the same, and the first
-    /// parts of pillars that are merged. This takes approximately so many bytes at most; with 0, nothing is shared.
-    /// The pillars and their warnings are the same as without it.
+    /// Share results between minions: the render of an sls, if it reads the same facts of them, and the first parts of
+    /// merged pillars. `bytes` is the approximate limit; with 0, nothing is shared. Pillars and warnings do not change.
     ///
-    /// The files of the pillar, stacked ones included, must not change afterwards. Only the first engine that compiles a pillar shares.
+    /// The files of the pillar, stacked ones included, must not change afterwards. Only compiles with the engine of the
+    /// first one share.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.shared = (bytes > 0).then(|| Shared::new(bytes / 4 * 3));
@@ -246,7 +248,7 @@ impl Master {
         self.files.as_given()
     }
 
-    /// Compile the pillar of a minion: of its id, its grains, and what it asks with. Functions read from the
+    /// Compile the pillar of a minion from its id, its grains and its request. Functions read from the
     /// engine's file server.
     ///
     /// # Errors
@@ -256,7 +258,7 @@ impl Master {
         self.compile_noting(engine, minion, ask).0
     }
 
-    /// The same with the files that it read, whether it worked or not.
+    /// [`compile`](Self::compile), and the files that it read, even if it failed.
     pub fn compile_noting(
         &self,
         engine: &Engine,
@@ -268,7 +270,7 @@ impl Master {
         (work.pillar(), reads.taken())
     }
 
-    /// The same with how it was made, for questions about where values come from.
+    /// [`compile`](Self::compile), with the steps in [`WholePillar::recipe`]: they tell where values come from.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
@@ -325,12 +327,12 @@ impl Master {
     }
 }
 
-/// True if a master has the options, which gets what a minion asks with and sends what it compiles.
+/// True if the options are a master's: then grains and the pillar are sent between it and the minion.
 fn is_sent(options: &Map) -> bool {
     options.get("__role").and_then(Value::as_str) != Some("minion")
 }
 
-/// Data as it arrives at the other side.
+/// Data after it was sent.
 fn arrived(data: &Map) -> Map {
     match sent(&data.clone().into()) {
         Some(Value::Map(arrived)) => arrived,
@@ -351,7 +353,7 @@ struct Work<'w> {
     pillar_override: RefCell<Made>,
     /// The values that the minion passes on to external pillars.
     extra: Map,
-    /// Why it asks for no pillar.
+    /// The reason for which the minion cannot ask for a pillar.
     problem: Option<String>,
     /// The minion with the master's options and id, as functions see it.
     minion: Minion,
@@ -364,10 +366,10 @@ struct Work<'w> {
 struct CompileState {
     data: Made,
     grains: Map,
-    /// The views of templates and targets, if functions see something else.
+    /// The data that templates and targets see, if it differs from that of functions.
     views: Option<Views>,
     errors: Vec<PillarError>,
-    /// Errors of pillars within this one, which are in its data as they are.
+    /// Errors of nested pillars; the data has them already.
     nested: Vec<PillarError>,
     warnings: Vec<Diagnostic>,
 }
@@ -427,7 +429,7 @@ impl Work<'_> {
         Ok(state)
     }
 
-    /// The top files' sls, then the external pillars over them.
+    /// Merge the sls of top files, then the external pillars over them.
     fn external_last(&self, run: &Renders<'_>, top: Top, state: &mut CompileState) -> Result<()> {
         self.top_sls(run, top, state)?;
         let mut pillar = state.data.clone();
@@ -443,7 +445,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The data of external pillars, as `dict.update` takes it: a strategy can make a list of what they give.
+    /// The data of external pillars as a mapping. A merge strategy can make a list of it, whose pairs `dict.update` takes.
     fn updating(&self, external: Made) -> Result<Made> {
         let Value::List(items) = &external.value else {
             return Ok(external);
@@ -453,7 +455,7 @@ impl Work<'_> {
         Ok(self.recipe.layer(map.into(), PillarLayer::Unknown))
     }
 
-    /// The error that ends the compile where external pillars come to something else than a mapping.
+    /// The error that ends the compile if the result of external pillars is not a mapping.
     fn not_a_mapping(&self, external: &Value) -> Error {
         let place = self.master.config.settings("ext_pillar").last();
         not_a_mapping(external).at(place.map(Setting::place))
@@ -468,7 +470,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The external pillars, whose data matchers and templates see, then the top files' sls over them.
+    /// Merge the external pillars, whose data matchers and templates see, then the sls of top files over them.
     fn external_first(&self, mut top: Top, state: &mut CompileState) -> Result<()> {
         let is_given = !self.is_overridden();
         let mut pillar = self.overriding();
@@ -480,7 +482,7 @@ impl Work<'_> {
             does if does.ignores_external_lists => external,
             does => match (self.updating(external.clone())?, does.functions_share_facts) {
                 (made, true) => made,
-                // Templates have a mapping made of it, and the pillar nothing.
+                // Templates see a list of pairs as a mapping; the pillar ignores it.
                 (_, false) => external,
             },
         };
@@ -739,7 +741,7 @@ fn overriding(recipe: &Recipe, over: &Map) -> Made {
 /// An item of `ext_pillar`, or an error that the pillar keeps.
 type ExternalItem = std::result::Result<Vec<ExtPillar>, PillarError>;
 
-/// The items of `ext_pillar`. Nothing after one with an error that the pillar keeps is looked at.
+/// The items of `ext_pillar` up to the first with an error that the pillar keeps.
 fn external_items(items: &List, settings: &[Setting]) -> Result<Vec<ExternalItem>> {
     let mut known = Vec::new();
     for item in items.iter() {
@@ -814,7 +816,7 @@ fn encrypted(pillar: &Map) -> Vec<String> {
 /// The name of a part in messages about merging it.
 const PART: &str = "a part of the pillar";
 
-/// A step on the way to a value. Hardly any pillar has ciphertext, so steps become texts only where some is found.
+/// A step of the path to a value. Few pillars have ciphertext, so steps become text only where some is found.
 #[derive(Clone, Copy)]
 enum PathPart<'v> {
     Key(&'v Key),
