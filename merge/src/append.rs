@@ -36,9 +36,9 @@ pub(crate) fn append<O: Observer>(
     }
 }
 
-/// The items of a list, to be asked for often.
+/// The items of a list, for many membership tests.
 pub(crate) struct Membership {
-    /// Items that equality by hash finds.
+    /// Scalars, which a hash finds.
     simple: Set,
     /// The others: containers, and NaN, which equals nothing.
     others: Vec<Value>,
@@ -63,7 +63,7 @@ impl Membership {
     }
 }
 
-/// A scalar as a key. A scalar and a container are never equal, so each kind has its own place.
+/// A scalar as a key, except NaN. A scalar and a container are never equal, so they are stored apart.
 fn simple_key(item: &Value) -> Option<Key> {
     match item {
         Value::Float(f) if f.is_nan() => None,

@@ -16,7 +16,7 @@ pub(super) const TABLE: Table = &[
     ("slsutil.serialize", serialize),
 ];
 
-/// Arguments for the serializer.
+/// Named arguments for the serializer.
 type Options = Vec<(String, Obj)>;
 
 /// The first two arguments, and those for the serializer.
@@ -128,7 +128,7 @@ fn json_options(options: &[(String, Obj)]) -> Result<json::DumpOptions> {
     Ok(chosen)
 }
 
-/// Wider indentation is refused.
+/// The largest indentation of JSON.
 const MAX_INDENT: usize = 1000;
 
 /// Options of Python's libraries that are not built in.
@@ -196,14 +196,14 @@ fn to_yaml(data: &Obj, options: &[(String, Obj)]) -> Result<String> {
             }
             "width" | "indent" if value.is_none() => {}
             "indent" => {
-                // libyaml takes 2 for what is too narrow or too wide.
+                // libyaml takes 2 for an indentation out of its range.
                 chosen.indent = match int(value)?.to_i64() {
                     Some(columns @ 2..=9) => usize::try_from(columns).unwrap_or(2),
                     _ => 2,
                 };
             }
             "width" => {
-                // libyaml takes 80 for what is too narrow, and no limit for less than nothing.
+                // libyaml takes 80 for a width that is too small, and has no limit for a negative one.
                 chosen.width = match int(value)?.to_i64() {
                     Some(0..=4) => 80,
                     Some(width) => usize::try_from(width).unwrap_or(usize::MAX),
@@ -241,7 +241,7 @@ fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     match &*text(&serializer, "slsutil.deserialize", "serializer")? {
         "json" => {
             let given = given_text(&data)?;
-            // Two bytes of text can become a value.
+            // The cost is that of the text: a value can be as short as two bytes of it.
             vm.burn(given.len())?;
             json::loads(&given)
                 .map(Obj::from)
@@ -300,7 +300,7 @@ fn deserialize(_: &dyn Context, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     }
 }
 
-/// The text to be read, perhaps as bytes.
+/// The text to read; bytes are decoded as UTF-8.
 fn given_text(data: &Obj) -> Result<Str> {
     match data {
         Obj::Bytes(bytes) => String::from_utf8(bytes.to_vec())
@@ -313,7 +313,7 @@ fn given_text(data: &Obj) -> Result<Str> {
     }
 }
 
-/// Data that is written out next, so that all of it counts.
+/// Data without references to live objects, if its size is within the limit for data that is written.
 fn frozen(data: &Obj) -> Result<Value> {
     let value = data.to_value()?;
     check_extent(&value)?;

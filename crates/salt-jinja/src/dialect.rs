@@ -18,8 +18,8 @@ use crate::{builtins, filters, header, load, print, serial};
 pub struct Salt;
 
 /// Jinja2's own environment with `do` and Salt's serialisers, as PillarStack sets it up: no loop controls,
-/// Jinja2's `min`, `max`, `unique` and `tojson`, templates by paths from one directory, and the
-/// newline that ends a template goes.
+/// Jinja2's `min`, `max`, `unique` and `tojson`, templates by paths from one directory; the newline at the end of a
+/// template is dropped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PillarStack;
 
@@ -154,7 +154,7 @@ fn read(vm: &Vm<'_>, tag: &str, text: &Obj, map: &SourceMap) -> Result<Obj> {
     }
 }
 
-/// Data that does not parse is the imported file's fault; say which file.
+/// A note for data that does not parse: it names the imported file, which has the mistake.
 fn about_import(tag: &str, file: &str) -> Option<String> {
     let format = DataFormat::of_tag(tag)?.name();
     Some(format!(
@@ -188,7 +188,7 @@ pub fn compile(name: Option<&Str>, source: Arc<str>, syntax: &Syntax) -> Result<
 /// [`mapstack_jinja::parse`] with Salt's tags.
 ///
 /// # Errors
-/// When the text is not a template.
+/// The text is not a template.
 pub fn parse(source: &str, name: Option<&str>, syntax: &Syntax) -> Result<Template, SyntaxError> {
     mapstack_jinja::parse(source, name, syntax, &SALT_TAGS)
 }

@@ -31,7 +31,7 @@ pub(crate) fn construct(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind
 /// The tag of Salt's serializer for texts.
 pub(crate) const ENCRYPTED: &str = "!encrypted";
 
-/// The same as PyYAML constructs it, without Salt's changes.
+/// The value of a scalar as PyYAML constructs it, without Salt's changes; `None` as for [`construct`].
 pub(crate) fn construct_plain(tag: &Tag, text: &str) -> Option<Result<Value, ErrorKind>> {
     match tag {
         Tag::Int => Some(integer_of(text, text).map(Value::Int)),
@@ -65,7 +65,7 @@ fn boolean(text: &str) -> Result<bool, ErrorKind> {
 }
 
 fn integer(text: &str) -> Result<Int, ErrorKind> {
-    // By far the most integers: a few plain digits.
+    // Most integers are a few plain digits.
     if text.len() < 18
         && text.bytes().all(|b| b.is_ascii_digit())
         && let Ok(i) = text.parse::<i64>()
@@ -75,7 +75,7 @@ fn integer(text: &str) -> Result<Int, ErrorKind> {
     integer_of(text, without_leading_zeros(text))
 }
 
-/// The integer that a text is, of which `spelt` is read.
+/// The integer of a scalar: `spelt` is parsed, and errors quote `text`.
 fn integer_of(text: &str, spelt: &str) -> Result<Int, ErrorKind> {
     let bad = || ErrorKind::BadInt {
         text: excerpt(text),
@@ -157,7 +157,8 @@ fn float(text: &str) -> Result<f64, ErrorKind> {
     Ok(if negative { -number } else { number })
 }
 
-/// Groups are weighed and added from the last, in floats, as the reference does.
+/// The value of groups in base 60, added from the last one in floats: another order could round
+/// differently.
 fn sexagesimal_float(digits: &str) -> Option<Result<f64, ErrorKind>> {
     let groups = digits
         .split(':')
@@ -185,7 +186,7 @@ fn python_float(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// The bytes of a `!!binary`. Padding that is missing is added by the text's length.
+/// The bytes of a `!!binary`. Missing padding is added up to a multiple of four characters.
 fn binary(text: &str) -> Result<Vec<u8>, ErrorKind> {
     let wrong = |reason| ErrorKind::BadBase64 { reason };
     if !text.is_ascii() {

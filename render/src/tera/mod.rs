@@ -4,7 +4,7 @@
 //! file server, and the functions of `salt` as `salt(fn="grains.get", args=["os"])`; further named
 //! arguments, or a mapping `kwargs`, go to the function by name.
 //!
-//! Tera bounds nothing and can exhaust the stack or the memory. So every template is rewritten
+//! Tera has no limits and can exhaust the stack or the memory. So every template is rewritten
 //! before it runs (`guard`): each node first reports its position and its cost, and each value
 //! is measured where it is made. The work is done in a thread with a separate stack, which asks
 //! the caller's thread for files and functions.
@@ -28,12 +28,12 @@ use crate::jinja::{Names, Origin, Rendered, Request, SourceMap, Vm};
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::call_by_name;
 
-/// Address space for the thread of a render; it is used as far as nesting goes.
+/// The stack of a render's thread. This is address space: memory is used only as deep as the template nests.
 const STACK: usize = 128 << 20;
 
 /// Render a template written in Tera.
 ///
-/// Of the request, `syntax`, `strict` and `cache` do not apply: Tera has one syntax and is strict.
+/// The fields `syntax`, `strict` and `cache` of the request are ignored: Tera has one syntax and is strict.
 ///
 /// # Errors
 /// Whatever is wrong with the template or fails while it runs, with the place in its source. The
@@ -68,9 +68,9 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
         variables: &request.variables,
         failure: None,
     };
-    // Ends when the worker has let go of its end.
+    // The loop ends when the worker drops its sender.
     while let Ok((question, reply)) = asked.recv() {
-        // A worker that no longer listens has failed otherwise.
+        // A worker that dropped its receiver has failed, and `join` returns its error.
         let _ = reply.send(server.answer(question));
     }
     let failure = server.failure;
@@ -103,7 +103,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
     })
 }
 
-/// The printed text, with the places it came from.
+/// The printed text, with a map from its parts to their places in the templates.
 fn mapped(
     printed: &worker::Printed,
     templates: &[Arc<Template>],
@@ -134,7 +134,7 @@ fn mapped(
 /// The name of a template without one.
 const UNNAMED: &str = "<template>";
 
-/// A template's name and source, as positions refer to them.
+/// A template with only a name and a source, for positions to refer to.
 fn described(file: &worker::SourceFile, own: &str, request: &Request<'_>) -> Arc<Template> {
     let name = if file.name == own {
         request.name.clone()
@@ -203,7 +203,7 @@ fn located(
     error
 }
 
-/// Answers a worker, in the thread that the render was asked for in.
+/// Answers the questions of a worker, in the thread of the caller.
 struct Server<'s> {
     vm: &'s Vm<'s>,
     variables: &'s Names,

@@ -34,9 +34,9 @@ pub struct Syntax {
     pub comment_start: Cow<'static, str>,
     /// Closes a comment, `#}`.
     pub comment_end: Cow<'static, str>,
-    /// Makes the rest of a line that starts with it a statement.
+    /// A line that starts with it is a statement.
     pub line_statement_prefix: Option<String>,
-    /// Makes the rest of a line a comment.
+    /// The rest of a line after it is a comment.
     pub line_comment_prefix: Option<String>,
     /// True if the newline after a statement or comment is dropped.
     pub trim_blocks: bool,
@@ -48,7 +48,7 @@ pub struct Syntax {
     pub newline_sequence: &'static str,
     /// True if the first line is a header and not part of the template.
     pub has_header: bool,
-    /// True if a line for settings is a line like all others.
+    /// True if a header line is read as part of the template.
     pub ignores_header: bool,
 }
 
@@ -90,8 +90,7 @@ const OPTIONS: [&str; 12] = [
 ];
 
 impl Syntax {
-    /// True if a text has the beginning of a statement, an output or a comment in Jinja's own delimiters. A text without
-    /// any renders to itself, but for the newline at its end.
+    /// True if a text contains `{%`, `{{` or `{#`. Any other text renders to itself, except for the newline at its end.
     ///
     /// ```
     /// use mapstack_jinja::syntax::Syntax;

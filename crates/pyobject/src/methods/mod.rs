@@ -1,8 +1,7 @@
 //! The methods of Python's builtin types.
 //!
-//! [`call`] runs `object.name(args)` for text, bytes, numbers and containers; everything that is
-//! no builtin type brings its own methods as an [`Object`]. Argument
-//! errors have CPython's class and words.
+//! [`call`] runs `object.name(args)` for text, bytes, numbers and containers; all other
+//! types have their own methods as an [`Object`]. Argument errors have CPython's class and words.
 
 mod bytes;
 mod codec;
@@ -60,11 +59,11 @@ static TEXT: NameTable = NameTable::new(text::NAMES);
 static LIST: NameTable = NameTable::new(list::LIST);
 static DICT: NameTable = NameTable::new(dict::NAMES);
 
-/// Names of methods. Most names of attributes are keys of dicts; one look rules out nearly all of them.
+/// Names of methods. Most attributes in templates are keys of dicts, and a single look-up rules out nearly all of those.
 struct NameTable {
     names: &'static [&'static str],
-    /// For each [place](Self::place) the position of the first name that belongs there, counted from 1, and whether
-    /// others do, too.
+    /// For each [place](Self::place): the position of its first name, counted from 1 (0 if the place is empty), and
+    /// whether it has more names.
     places: [(u8, bool); 128],
 }
 
@@ -79,7 +78,7 @@ impl NameTable {
         NameTable { names, places }
     }
 
-    /// The place of a name, by its length and its first and last byte.
+    /// The place of a name: a hash of its length, its first and its last byte.
     #[inline]
     const fn place(name: &[u8]) -> usize {
         match name {
@@ -104,8 +103,7 @@ impl NameTable {
     }
 }
 
-/// True if the sandbox hides the attribute: names that start with an underscore and that Python's
-/// objects have.
+/// True if the sandbox hides an attribute: a name such as `__class__` that Python's objects have.
 pub fn is_hidden(name: &str) -> bool {
     name.strip_prefix("__")
         .and_then(|rest| rest.strip_suffix("__"))
@@ -206,7 +204,7 @@ const EXCEPTIONS: &[(&str, Reads)] = &[
     ("items", Reads::Nothing),
     ("join", Reads::Arguments),
     ("keys", Reads::Nothing),
-    // These count what they shift.
+    // `pop` and `popitem` charge for the items that they shift.
     ("pop", Reads::Texts),
     ("popitem", Reads::Nothing),
     ("setdefault", Reads::Nothing),

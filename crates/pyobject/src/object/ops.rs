@@ -79,7 +79,7 @@ pub fn as_float(object: &Obj) -> Result<Option<f64>> {
     })
 }
 
-/// A position counted from the end when negative.
+/// The position of an index, which counts from the end if it is negative; `None` if it is out of range.
 pub fn wrap_index(index: &Int, len: usize) -> Option<usize> {
     let index = index.to_i64()?;
     let from_start = if index < 0 {
@@ -90,8 +90,8 @@ pub fn wrap_index(index: &Int, len: usize) -> Option<usize> {
     usize::try_from(from_start).ok().filter(|i| *i < len)
 }
 
-/// Steps that one comparison or hash may take. Objects can hold each other many times over, so
-/// that a few of them expand to more than could ever be walked through.
+/// The steps that one comparison or hash may take. Objects can share others many times over, so a few of them can
+/// expand to more than a walk could finish.
 pub(super) struct Budget(usize);
 
 impl Default for Budget {
@@ -186,7 +186,7 @@ fn small_arithmetic(op: BinaryOp, a: &Int, b: &Int) -> Option<Int> {
     }
 }
 
-/// The operand that is a placeholder for an unknown value.
+/// The first operand that is a placeholder for an unknown value.
 fn unknown<'o>(operands: &[&'o Obj]) -> Option<&'o Obj> {
     let is_unknown = |x: &&Obj| matches!(x, Obj::Native(native) if native.is_unknown());
     operands.iter().copied().find(is_unknown)
@@ -200,12 +200,12 @@ fn apply(vm: &dyn Interpreter, op: BinaryOp, a: &Obj, b: &Obj) -> Result<Obj> {
         return Ok(unknown.clone());
     }
     let formats = op == BinaryOp::Mod && matches!(a, Obj::Str(_) | Obj::Markup(_));
-    // A view asks an undefined value on its right for nothing but its elements.
+    // A view iterates over an undefined value on its right, which is empty unless it is strict.
     let subtracts = op == BinaryOp::Sub && matches!(a, Obj::Native(_)) && SetLike::of(a).is_some();
-    // Safe text wants a number, and asks nothing else of what is on its right.
+    // Multiplying safe text fails by the type of an undefined value, and not because it is undefined.
     let repeats = op == BinaryOp::Mul && matches!(a, Obj::Markup(_));
     for operand in [a, b] {
-        // Formatting text asks for what it prints.
+        // Formatting fails only where the text prints the undefined value.
         if let Obj::Undefined(u) = operand
             && !formats
             && !repeats
@@ -306,9 +306,9 @@ fn mul(vm: &dyn Interpreter, a: &Obj, b: &Obj) -> Result<Obj> {
         return Err(Error::python("OverflowError", message));
     };
     let times = usize::try_from(times).unwrap_or(0);
-    // There must be room for the result before it is made.
+    // The result is only made if it fits the limits.
     let room = |len: usize, most: usize, size: usize| match len.checked_mul(times) {
-        // However often nothing is repeated, it stays nothing.
+        // An empty sequence stays empty.
         _ if len == 0 => Ok(0),
         Some(total) if total <= most => vm.ask_for(total * size).map(|()| times),
         _ => Err(Error::limit(format!(
@@ -481,7 +481,7 @@ pub fn order(a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
     Comparison::default().order(a, b, symbol)
 }
 
-/// Bytes of text that one step of a comparison pays for.
+/// The bytes of text that cost one step of a comparison.
 const LONG: usize = 64;
 
 /// A comparison on its way through nested objects.
@@ -492,7 +492,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Long texts count as what reading them takes.
+    /// Charge for a text by its length.
     fn long(&mut self, bytes: usize) -> Result<()> {
         self.budget.spend(bytes / LONG)
     }
@@ -590,7 +590,7 @@ impl Comparison {
 
     fn order(&mut self, a: &Obj, b: &Obj, symbol: &str) -> Result<Option<Ordering>> {
         Ok(match (a, b) {
-            // The class of strict ones is a subclass, which Python asks first.
+            // Strict undefined values have a subclass, whose method Python calls first.
             (Obj::Undefined(u), Obj::Undefined(other)) if !u.strict && other.strict => {
                 return Err(other.error());
             }
@@ -682,7 +682,7 @@ fn quick_equal(a: &Obj, b: &Obj) -> Option<bool> {
     }
 }
 
-/// True if an operator accepts an order; nothing for those that ask for something else.
+/// True if an operator holds for an order; `None` for operators that do not test the order.
 #[inline]
 fn accepts(op: CompareOp, order: Ordering) -> Option<bool> {
     Some(match op {
@@ -756,9 +756,9 @@ pub fn contains(vm: &dyn Interpreter, haystack: &Obj, needle: &Obj) -> Result<bo
     }
 }
 
-/// True if an object is, or equals, one of some items.
+/// True if an object is identical or equal to one of the items.
 fn is_among(vm: &dyn Interpreter, items: &[Obj], needle: &Obj) -> Result<bool> {
-    // Quick comparisons are paid for together, before anything else is compared.
+    // Quick comparisons are charged together, before a slow one.
     let mut steps = 0;
     for item in items {
         match quick_equal(item, needle) {
@@ -795,7 +795,7 @@ fn not_a_container(object: &Obj) -> Box<Error> {
 /// turns into something undefined.
 ///
 /// # Errors
-/// An undefined error when the object or the key is undefined.
+/// An undefined error for an undefined object, and for a strictly undefined key of a dict.
 pub fn get_item(vm: &dyn Interpreter, object: &Obj, key: &Obj) -> Result<Option<Obj>> {
     let index = |len: usize| as_index(key).and_then(|i| wrap_index(&i, len));
     Ok(match object {
@@ -805,7 +805,7 @@ pub fn get_item(vm: &dyn Interpreter, object: &Obj, key: &Obj) -> Result<Option<
                 vm.burn(s.len() / 64)?;
                 dict.get_str(s)
             }
-            // As every object it can be hashed, unless it is strict, and is not a key.
+            // Undefined values have a hash, unless they are strict, but are never keys.
             Obj::Undefined(u) => return u.check().map(|()| None),
             key => hash_key(key).ok().and_then(|key| dict.get(&key)),
         },
@@ -894,7 +894,7 @@ struct Picked {
 
 impl Picked {
     fn of([from, to, step]: [i64; 3]) -> Self {
-        // The bounds are not larger than a length, so their difference is a number.
+        // The bounds are between -1 and the length, so the difference does not overflow.
         let span = if step > 0 { to - from } else { from - to };
         let steps = u64::try_from(span).map_or(0, |span| span.div_ceil(step.unsigned_abs()));
         let count = usize::try_from(steps).unwrap_or(usize::MAX);
@@ -908,7 +908,7 @@ impl Picked {
         indices.take(self.count)
     }
 
-    /// The positions as a range, if they are adjacent.
+    /// The positions as a range, if they are adjacent and ascending.
     fn run(&self) -> Option<std::ops::Range<usize>> {
         let from = usize::try_from(self.from).ok()?;
         (self.step == 1).then(|| from..from + self.count)
@@ -947,7 +947,7 @@ fn slice_bounds(len: usize, start: &Obj, stop: &Obj, step: &Obj) -> Result<[i64;
         return Err(Error::value_error("slice step cannot be zero"));
     }
     let len = i64::try_from(len).unwrap_or(i64::MAX);
-    // The range of positions a bound may take: one before the first only when walking backwards.
+    // A bound can be one before the first position only if the step is negative.
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
     let clamp = |i: i64| {
         if i < 0 {

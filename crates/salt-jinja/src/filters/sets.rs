@@ -50,7 +50,7 @@ fn set(elements: Elements) -> Obj {
     Obj::Set(SetRef::new(elements))
 }
 
-/// The items without those equal to an earlier one: a set of a hashable input, else a list.
+/// The distinct items: a set if the input is hashable, else a list in the order of the input.
 fn unique(vm: &Vm<'_>, x: &Obj) -> Result<Obj> {
     if is_hashable(x) {
         return elements(vm, x).map(set);

@@ -61,8 +61,8 @@ pub fn swapcase(s: &str) -> String {
     out
 }
 
-/// Full case folding. Unicode defines it so that letters fold to what lower case of upper case
-/// gives, but for the dotless i and Cherokee.
+/// `str.casefold`: full case folding. By Unicode, it equals the lower case of the upper case, except for the dotless i
+/// and Cherokee.
 ///
 /// ```
 /// assert_eq!(mapstack_value::pytext::case::casefold("Straße"), "strasse");
@@ -133,8 +133,8 @@ fn is_titlecase(c: char) -> bool {
         || matches!(c, '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}')
 }
 
-/// The character in title case: its upper case but where a digraph or ligature has a form with
-/// only its first part in upper case.
+/// Push a character in title case: its upper case, or for a digraph or ligature the form in which only the first part
+/// is upper case.
 fn push_title(c: char, out: &mut String) {
     match c {
         'ŉ' => out.push_str("ʼN"),
