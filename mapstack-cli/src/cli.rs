@@ -234,12 +234,12 @@ impl Command {
         } else {
             complete(files, None, functions, warn)?;
         }
-        // Two directories are compared as they are: what was found beside them is not meant.
+        // Two directories are compared as they are: what was found beside them is not meant, but for roots inside of one.
         if let Command::Diff(args) = self
-            && [args.from(), args.to.as_str()]
-                .iter()
-                .all(|state| Path::new(state).is_dir())
+            && let states = [args.from(), args.to.as_str()].map(Path::new)
+            && states.iter().all(|state| state.is_dir())
             && args.input.files.is_found()
+            && !args.input.files.has_roots_inside(&states)
         {
             args.input.files.project = None;
             args.input.facts.found = None;

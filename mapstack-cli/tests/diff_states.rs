@@ -288,3 +288,33 @@ file /etc/x  (web/init.sls:1, salt://web/files/b)
 ";
     assert_line(tree.path(), line, 1, expected, "");
 }
+
+/// The roots of two checkouts lie at the same paths below them, and one can lack them.
+#[test]
+fn checkouts_beside_each_other_are_compared_by_their_roots() {
+    let tree = Tree::new(&[
+        ("old/salt/top.sls", "base: {'*': [web]}\n"),
+        ("new/salt/top.sls", "base: {'*': [web]}\n"),
+        (
+            "old/salt/web.sls",
+            "/etc/x: {file.managed: [{contents: one}]}\n",
+        ),
+        (
+            "new/salt/web.sls",
+            "/etc/x: {file.managed: [{contents: two}]}\n",
+        ),
+        ("minions/a.yaml", "id: a\n"),
+        ("empty/", ""),
+    ]);
+    let line = "diff --from old --to new --minions minions";
+    let expected = "  - one  <- old/salt/web.sls:1:36\n  + two  <- new/salt/web.sls:1:36\n";
+    assert_line(tree.path(), line, 1, expected, "states in new/salt");
+    let line = "diff --from empty --to new --minions minions";
+    assert_line(
+        tree.path(),
+        line,
+        1,
+        "new state file.managed",
+        "states in new/salt",
+    );
+}

@@ -4,7 +4,7 @@
     reason = "clap makes help of comments: a group's would replace the command's, and values that say it all have none"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -679,6 +679,21 @@ impl Files {
             .as_ref()
             .and_then(|project| project.estate.as_ref());
         estate.is_some_and(|estate| estate.found.is_some())
+    }
+
+    /// True if the roots of the checkout at hand lie in one of some directories, which is not a root itself.
+    pub fn has_roots_inside(&self, directories: &[&Path]) -> bool {
+        let roots = self.project.iter().flat_map(|project| &project.roots);
+        let roots: Vec<PathBuf> = roots
+            .filter_map(|(_, root)| root.canonicalize().ok())
+            .collect();
+        let directories = directories.iter().filter_map(|one| one.canonicalize().ok());
+        !roots.is_empty()
+            && directories.into_iter().any(|directory| {
+                roots
+                    .iter()
+                    .all(|root| *root != directory && root.starts_with(&directory))
+            })
     }
 
     /// True if the checkout at hand is an estate.

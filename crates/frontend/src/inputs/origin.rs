@@ -21,11 +21,16 @@ impl Origin {
     /// - the work tree of the roots' repository, if another checkout is compared with it,
     /// - the directory that the roots have in common, which is the root itself if there is one alone.
     ///
+    /// Relative roots have the directory at hand, as [`of_relative`](Self::of_relative) says.
+    ///
     /// # Errors
     /// There is none.
     pub fn of(roots: &[(String, PathBuf)], directories: &[&Path]) -> Result<Self, InputError> {
-        if directories.is_empty() || roots.iter().all(|(_, root)| root.is_relative()) {
+        if directories.is_empty() {
             return Ok(Origin(".".into()));
+        }
+        if roots.iter().all(|(_, root)| root.is_relative()) {
+            return Ok(Origin::of_relative(roots, directories));
         }
         let absolute: Vec<PathBuf> = roots.iter().map(|(_, root)| absolute(root)).collect();
         let mut tried = Vec::new();
@@ -64,6 +69,26 @@ impl Origin {
             "{} has none of the roots, which are absolute: {why}; name roots below the directories by --root",
             named.join(" or ")
         )))
+    }
+
+    /// The origin of relative roots: the directory at hand. If none of the compared directories has a root at the same path
+    /// below it, and one of them has all roots below itself, it is that one.
+    fn of_relative(roots: &[(String, PathBuf)], directories: &[&Path]) -> Self {
+        let here = Origin(".".into());
+        let has_root = |directory: &&Path| {
+            let mut copies = roots.iter().map(|(_, root)| here.copy_in(directory, root));
+            copies.any(|copy| copy.is_dir())
+        };
+        if directories.iter().any(has_root) {
+            return here;
+        }
+        let is_around = |origin: &PathBuf| {
+            roots
+                .iter()
+                .all(|(_, root)| absolute(root).starts_with(origin))
+        };
+        let mut compared = directories.iter().map(|directory| absolute(directory));
+        compared.find(is_around).map_or(here, Origin)
     }
 
     /// The directory itself.
@@ -226,6 +251,17 @@ mod tests {
         assert_eq!(
             origin.copy_in(Path::new("old"), &roots[0].1),
             Path::new("old/salt")
+        );
+    }
+
+    #[test]
+    fn relative_roots_in_a_compared_directory_have_it_as_origin() {
+        let roots = [root(Path::new("new/salt"))];
+        let states = [Path::new("old"), Path::new("new")];
+        let origin = Origin::of(&roots, &states).unwrap();
+        assert_eq!(
+            states.map(|state| origin.copy_in(state, &roots[0].1)),
+            ["old/salt", "new/salt"].map(PathBuf::from)
         );
     }
 }
