@@ -314,7 +314,7 @@ fn checkouts_beside_each_other_are_compared_by_their_roots() {
         tree.path(),
         line,
         1,
-        "new state file.managed",
+        "file /etc/x is new",
         "states in new/salt",
     );
 }

@@ -124,7 +124,7 @@ rules! {
         "Quote the text: `country: 'NO'`.";
     YamlOctal "yaml-octal" Warning
         "A number with a leading zero, which is lost."
-        "YAML 1.1 reads a leading zero as octal, so 0644 is the number 420, and modes come out wrong."
+        "Salt drops zeros in front of a number, so 0644 is the number 644: a mode without its first digit."
         "values:\n  mode: 0644"
         "Quote it: `mode: '0644'`.";
     YamlSexagesimal "yaml-sexagesimal" Warning
