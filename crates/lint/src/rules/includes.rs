@@ -212,7 +212,10 @@ fn missing(place: Place, name: &str, available: &Available) -> Finding {
 /// No root has the folder of the sls.
 fn outside(place: Place, name: &str, available: &Available) -> Finding {
     let folder = name.split('.').next().unwrap_or_default();
-    let message = format!("no root has '{folder}', which the sls '{name}' belongs to");
+    let message = match folder == name {
+        true => format!("no root has the sls '{name}'"),
+        false => format!("no root has '{folder}', which the sls '{name}' belongs to"),
+    };
     let mut finding = Finding::new(Rule::MissingInclude, place, message);
     finding.level = Level::Note;
     match nearest(folder, available.folders.iter()) {

@@ -8,7 +8,7 @@ use super::python::{
     contains, described, each, extend, first, is_among, is_internal, item, items, key, list,
     mapping,
 };
-use super::refusal::{Refusal, RefusalKind, Result, exception};
+use super::refusal::{Refusal, RefusalKind, Result, exception, path_of};
 use super::work::Work;
 
 /// Extensions of states: names with bodies.
@@ -47,7 +47,14 @@ impl Work<'_> {
                 match &found[..] {
                     [(id, _)] => id.clone(),
                     _ => {
-                        self.refuse(of_nothing(&name, &body)?);
+                        let given = match strict {
+                            true => given_to_nothing(&name, &module, &body)?,
+                            false => None,
+                        };
+                        self.refuse(match given {
+                            Some(refusal) => refusal,
+                            None => of_nothing(&name, &body)?,
+                        });
                         continue;
                     }
                 }
@@ -216,4 +223,32 @@ fn of_nothing(name: &Key, body: &Obj) -> Result<Refusal> {
     let mut refusal = Refusal::new(RefusalKind::ExtendOfNothing, message).of_sls(sls);
     refusal.missing = Some((None, name.to_string()));
     Ok(refusal.of_state(name, vec![Key::from("extend"), name.clone()]))
+}
+
+/// The refusal of a requisite that a state gives to one that is not there. `None` if the body begins with another argument.
+fn given_to_nothing(name: &Key, module: &Key, body: &Obj) -> Result<Option<Refusal>> {
+    let first_item = |list: &Obj| match list {
+        Obj::List(list) => match list.items().first() {
+            Some(Obj::Dict(item)) => item.entry_at(0),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some((requisite, givers)) = first_item(&item(body, module)?) else {
+        return Ok(None);
+    };
+    let Some((giver_module, Obj::Str(giver))) = first_item(&givers) else {
+        return Ok(None);
+    };
+    if !requisite.as_str().is_some_and(is_requisite) {
+        return Ok(None);
+    }
+    let giver = Key::from(giver);
+    let mut refusal = of_nothing(name, body)?;
+    refusal.message = format!(
+        "'{giver}' gives '{requisite}' to '{module}: {name}', which is in no sls of the minion"
+    );
+    // The ID stays that of the missing state, as Salt says it; the place is where the requisite is written.
+    refusal.path = path_of(&giver, &giver_module);
+    Ok(Some(refusal))
 }

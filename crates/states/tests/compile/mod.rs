@@ -2,6 +2,7 @@
 
 mod growth;
 mod high_data;
+mod missing;
 mod names;
 mod older;
 mod shared;

@@ -1,0 +1,33 @@
+//! Requisites that states give to states that are not there.
+
+use mapstack_pyobject::{Budget, Limits, Obj};
+use mapstack_states::compile::{CompileOptions, Compiler, Failed, RefusalKind};
+
+#[test]
+fn a_requisite_for_a_missing_state_names_the_state_that_gives_it() {
+    let high = "
+        a: {cmd: [run, {watch_in: [{service: gone}]}], __sls__: web, __env__: base}
+        b: {cmd: [run, {require_in: {pkg: lost}}], __sls__: db, __env__: base}";
+    let high = Obj::from_shared(&mapstack_yaml::load(high).unwrap());
+    let budget = Budget::new(Limits::default(), None);
+    let low = Compiler::new(CompileOptions::default(), &budget).low(&high);
+    let Err(Failed::Refused(refused)) = low else {
+        panic!("not refused: {low:?}");
+    };
+    let said: Vec<_> = refused
+        .iter()
+        .map(|one| {
+            assert_eq!(one.kind, RefusalKind::ExtendOfNothing);
+            let path: Vec<_> = one.path.iter().map(ToString::to_string).collect();
+            let sls = one.sls.as_deref().unwrap_or_default();
+            format!("{sls} {}: {}", path.join(":"), one.message)
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "web a:cmd: 'a' gives 'watch' to 'service: gone', which is in no sls of the minion",
+            "db b:cmd: 'b' gives 'require' to 'pkg: lost', which is in no sls of the minion",
+        ]
+    );
+}
