@@ -108,6 +108,7 @@ impl<'s> Subject<'s> {
             problems: Vec::new(),
             faults: Vec::new(),
             compiled_with_others: 0,
+            of_other_saltenvs: BTreeMap::new(),
             misuses: Vec::new(),
             estate: Some(estate.clone()),
         };
@@ -127,6 +128,7 @@ impl<'s> Subject<'s> {
         for (run, gathered) in gathered.iter().enumerate() {
             self.add(&mut states, &mut made, run, gathered, minions.len());
         }
+        self.note_other_saltenvs(&gathered);
         let loaded = self.templates.loaded();
         let mut unnamed = Vec::new();
         for file in self
@@ -163,11 +165,6 @@ impl<'s> Subject<'s> {
             }
         }
         self.problems = problems(self, &gathered, minions);
-        let has_top = gathered.iter().any(|one| match &one.top {
-            Some(Ok(top)) => top.is_there,
-            Some(Err(_)) => true,
-            None => false,
-        });
         for state in states.values() {
             if let Some(error) = state.unsupported() {
                 self.ignored
@@ -178,8 +175,17 @@ impl<'s> Subject<'s> {
         Ok(Reached {
             gotten,
             unnamed: unnamed.len(),
-            has_top,
+            has_top: has_top(&gathered),
         })
+    }
+
+    fn note_other_saltenvs(&mut self, gathered: &[Gathered]) {
+        for sls in gathered.iter().flat_map(|one| &one.sls) {
+            if sls.saltenv != self.saltenv {
+                let of = self.of_other_saltenvs.entry(sls.saltenv.clone());
+                of.or_default().insert(sls.name.clone());
+            }
+        }
     }
 
     fn add(
@@ -237,6 +243,14 @@ fn outcome(rendered: &Rendered) -> Result<Made, Error> {
         Some(warning) => Err(unknown_renderer(warning.clone())),
         None => Ok(made),
     }
+}
+
+fn has_top(gathered: &[Gathered]) -> bool {
+    gathered.iter().any(|one| match &one.top {
+        Some(Ok(top)) => top.is_there,
+        Some(Err(_)) => true,
+        None => false,
+    })
 }
 
 /// The names in top files that do not exist, each once with its minions.

@@ -174,8 +174,20 @@ impl<'e> Linter<'e> {
         report.unanswered = rules::unanswered_calls(subject);
         report.ignored.clone_from(&subject.ignored);
         report.remarks.extend(with_others(subject));
+        report.remarks.extend(of_other_saltenvs(subject));
         report
     }
+}
+
+/// The remarks on sls of saltenvs that this run does not look at.
+fn of_other_saltenvs<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = String> + 's {
+    subject.of_other_saltenvs.iter().map(|(saltenv, names)| {
+        format!(
+            "not looked at: {} sls of the saltenv '{saltenv}' that minions get (this run looks at '{}')",
+            names.len(),
+            subject.saltenv
+        )
+    })
 }
 
 /// The remark on sls that were not compiled by themselves.

@@ -66,6 +66,8 @@ pub(crate) struct Subject<'s> {
     pub faults: Vec<Fault>,
     /// The number of sls that were compiled only with others that include the same sls.
     pub compiled_with_others: usize,
+    /// The sls that minions get from other saltenvs, by saltenv. Nothing looks at them.
+    pub of_other_saltenvs: BTreeMap<String, BTreeSet<String>>,
     /// States that their functions cannot run.
     pub misuses: Vec<Misuse>,
     /// The estate of which it is all states, if it is not a formula.
@@ -236,6 +238,7 @@ impl<'s> Subject<'s> {
             problems: Vec::new(),
             faults: Vec::new(),
             compiled_with_others: 0,
+            of_other_saltenvs: BTreeMap::new(),
             misuses: Vec::new(),
             estate: None,
         };

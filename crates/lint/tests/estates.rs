@@ -85,3 +85,30 @@ fn without_top_files_that_work_no_sls_is_said_to_be_unused() {
         none
     );
 }
+
+#[test]
+fn sls_of_other_saltenvs_are_said_to_be_left_out() {
+    let files = MemoryFiles::new()
+        .file("base", "top.sls", "base: {'*': [a]}\ndev: {'web*': [d]}\n")
+        .file("base", "a.sls", "a: {test.nop: []}\n")
+        .file(
+            "dev",
+            "d.sls",
+            "d: {test.nop: [{require: [{test: gone}]}]}\n",
+        );
+    let engine = Engine::new(files);
+    let minions = ["web1", "db1"].map(|id| Minion::new(id).complete());
+    let remarks = |saltenv: &str| {
+        let linter = Linter::new(&engine).minions(minions.to_vec());
+        let report = linter.saltenv(saltenv).lint_estate(&Estate::default());
+        report.unwrap().remarks
+    };
+    assert_eq!(
+        remarks("base"),
+        ["not looked at: 1 sls of the saltenv 'dev' that minions get (this run looks at 'base')"]
+    );
+    assert_eq!(
+        remarks("dev"),
+        ["not looked at: 1 sls of the saltenv 'base' that minions get (this run looks at 'dev')"]
+    );
+}
