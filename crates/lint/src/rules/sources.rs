@@ -1,6 +1,7 @@
 //! Files that states name as their source.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use mapstack::{Place, nearest};
 
@@ -27,24 +28,107 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     subject.states.iter().flat_map(of).collect()
 }
 
+/// Sources that the file server lacks, with the runs that name them.
+type Missing<'s> = BTreeMap<&'s Vec<String>, BTreeSet<usize>>;
+
 fn of_state(subject: &Subject<'_>, state: &State, served: &BTreeSet<String>) -> Vec<Finding> {
-    let mut missing: BTreeMap<&Vec<String>, Vec<String>> = BTreeMap::new();
+    let mut missing = Missing::new();
     let mut all = 0;
     for (run, outcome) in state.used() {
         all += 1;
         let made = outcome.as_ref().ok();
         for sources in made.iter().flat_map(|made| &made.sources) {
             if sources.iter().all(|url| is_missing(url, served)) {
-                let ids = missing.entry(sources).or_default();
-                ids.push(subject.runs[run].minion.id.to_string());
+                missing.entry(sources).or_default().insert(run);
             }
         }
     }
-    let found = missing.into_iter().filter_map(|(sources, mut ids)| {
-        ids.dedup();
-        Some(finding(state, sources, served)?.note(on(&ids, all)))
+    let id = |run: &usize| subject.runs[*run].minion.id.to_string();
+    let found = by_template(&state.file.text, missing).into_iter();
+    let found = found.filter_map(|group| {
+        let ((sources, _), others) = group.split_first()?;
+        let runs: BTreeSet<usize> = group.iter().flat_map(|(_, runs)| runs).copied().collect();
+        let ids: Vec<String> = runs.iter().map(id).collect();
+        let mut finding = finding(state, sources, served)?.note(on(&ids, all));
+        if let [(other, _), ..] = others {
+            let other = other.first()?;
+            let more = match others.len() {
+                1 => String::new(),
+                number => format!(", and {} more", number - 1),
+            };
+            finding = finding.note(format!("the same place names {other}{more}"));
+        }
+        Some(finding)
     });
     found.collect()
+}
+
+/// The sources that one URL with templates gives are one group.
+fn by_template<'s>(
+    text: &str,
+    missing: Missing<'s>,
+) -> Vec<Vec<(&'s Vec<String>, BTreeSet<usize>)>> {
+    let mut groups: Vec<Vec<_>> = Vec::new();
+    let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for (sources, runs) in missing {
+        let url = sources.first().filter(|url| !text.contains(&***url));
+        let at = url.and_then(|url| of_template(text, url));
+        let at = at.map(|at| {
+            *known
+                .entry((at.start, sources.len()))
+                .or_insert(groups.len())
+        });
+        match at.and_then(|at| groups.get_mut(at)) {
+            Some(group) => group.push((sources, runs)),
+            None => groups.push(vec![(sources, runs)]),
+        }
+    }
+    groups
+}
+
+/// The URL with templates in a text that can give this one.
+fn of_template(text: &str, url: &str) -> Option<Range<usize>> {
+    let starts = text.match_indices("salt://").map(|(at, _)| at);
+    let mut written = starts.map(|start| start..start + written_length(&text[start..]));
+    written.find(|range| can_give(&text[range.clone()], url))
+}
+
+/// The length of a URL at the start of a text: blanks and delimiters end it, but within templates.
+fn written_length(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with("{{") {
+            match rest.find("}}") {
+                Some(end) => at += end + 2,
+                None => break,
+            }
+        } else if rest.starts_with([' ', '\t', '\r', '\n', '\'', '"', ',', ']', '}']) {
+            break;
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    at
+}
+
+/// True if a URL with templates can give another: the text around its templates is in the other, in this order.
+fn can_give(written: &str, url: &str) -> bool {
+    let mut parts = written.split("{{");
+    let Some(mut rest) = parts.next().and_then(|first| url.strip_prefix(first)) else {
+        return false;
+    };
+    let parts = parts.map(|part| part.split_once("}}").map_or(part, |(_, fixed)| fixed));
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, between)) = parts.split_last() else {
+        return false;
+    };
+    for part in between {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
 }
 
 /// The path of a URL on the file server of the same saltenv, if it can be one.
@@ -104,6 +188,9 @@ fn place_of(state: &State, url: &str, path: &str) -> (Place, bool) {
         .find_map(|part| Some((text.find(part)?, part.len())));
     match found {
         Some((at, length)) => (state.file.place(at, at + length), true),
-        None => (state.file.place(0, 0), false),
+        None => {
+            let Range { start, end } = of_template(text, url).unwrap_or_default();
+            (state.file.place(start, end), false)
+        }
     }
 }

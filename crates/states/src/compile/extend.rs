@@ -46,7 +46,11 @@ impl Work<'_> {
                 let found = self.find_name(&Obj::from(&name), &module, high, strict)?;
                 match &found[..] {
                     [(id, _)] => id.clone(),
-                    _ => {
+                    [(one, _), (other, _), ..] => {
+                        self.refuse(of_several(&name, &body, [one, other])?);
+                        continue;
+                    }
+                    [] => {
                         let given = match strict {
                             true => given_to_nothing(&name, &module, &body)?,
                             false => None,
@@ -209,6 +213,18 @@ pub(crate) fn taken(dict: &DictRef, key: &str) -> Option<Obj> {
     let found = dict.get_str(key)?;
     dict.change(|entries| entries.shift_remove(&Key::from(key)));
     Some(found)
+}
+
+/// The refusal of an extension by a name that several states have. Salt takes it for one of nothing.
+fn of_several(name: &Key, body: &Obj, [one, other]: [&Key; 2]) -> Result<Refusal> {
+    let states = match one == other {
+        true => format!("states of '{one}'"),
+        false => format!("states: '{one}' and '{other}'"),
+    };
+    let mut refusal = of_nothing(name, body)?;
+    refusal.message = format!("'{name}' is extended, and is the name of several {states}");
+    refusal.missing = None;
+    Ok(refusal)
 }
 
 fn of_nothing(name: &Key, body: &Obj) -> Result<Refusal> {

@@ -31,3 +31,24 @@ fn a_requisite_for_a_missing_state_names_the_state_that_gives_it() {
         ]
     );
 }
+
+#[test]
+fn an_extension_by_the_name_of_several_states_names_two_of_them() {
+    let high = "
+        a: {cmd: [run, {name: n}], __sls__: web, __env__: base}
+        b: {cmd: [run, {name: n}], __sls__: web, __env__: base}
+        __extend__: [{n: {cmd: [{shell: sh}], __sls__: db, __env__: base}}]";
+    let high = Obj::from_shared(&mapstack_yaml::load(high).unwrap());
+    let budget = Budget::new(Limits::default(), None);
+    let low = Compiler::new(CompileOptions::default(), &budget).low(&high);
+    let Err(Failed::Refused(refused)) = low else {
+        panic!("not refused: {low:?}");
+    };
+    let said: Vec<&str> = refused.iter().map(|one| &*one.message).collect();
+    let expected = "'n' is extended, and is the name of several states: 'a' and 'b'";
+    assert_eq!(said, [expected]);
+    assert_eq!(
+        (refused[0].kind, &refused[0].missing),
+        (RefusalKind::ExtendOfNothing, &None)
+    );
+}
