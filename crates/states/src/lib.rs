@@ -17,6 +17,7 @@ mod partial;
 mod places;
 mod render;
 mod runs;
+mod sections;
 mod shared;
 mod top;
 

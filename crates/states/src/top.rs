@@ -16,6 +16,7 @@ use mapstack_value::{Key, Map, Value};
 use crate::available::Available;
 use crate::options::{Strategy, TopOptions};
 use crate::render::MinionRenders;
+use crate::sections::Tops;
 
 /// An sls that a target of a top file gives a minion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,9 +77,6 @@ fn place(texts: &[(String, Arc<str>)], keys: &[&str]) -> Option<Place> {
 /// Targets by saltenv, each with its body.
 type Targets = IndexMap<Key, IndexMap<Key, Value>>;
 
-/// The top files of a saltenv.
-type Tops = IndexMap<String, Vec<Map>>;
-
 /// Reads the top files for a minion.
 pub(crate) struct TopReader<'t, 'e> {
     pub engine: &'e Engine,
@@ -102,6 +100,7 @@ impl TopReader<'_, '_> {
             ..Top::default()
         };
         let tops = self.tops(&mut top)?;
+        top.warnings.extend(self.ignored_sections(&tops));
         let merged = match self.options.strategy {
             Strategy::Merge => self.merged(tops)?,
             Strategy::Same => self.same(&tops)?,

@@ -256,3 +256,44 @@ fn inventories_of_classes_give_sls() {
         ("base:web base:app base:node".into(), vec![])
     );
 }
+
+/// Salt says nothing of such sections but in its log of debugging.
+#[test]
+fn sections_that_the_strategy_ignores_are_warned_of() {
+    let files = || {
+        MemoryFiles::new()
+            .file("base", "top.sls", "base: {'*': [a]}\nqa: {'*': [a]}\n")
+            .file("dev", "top.sls", "base: {'*': [b]}\ndev: {'*': [b]}\n")
+            .file("qa", "top.sls", "qa: {'*': [c]}\n")
+    };
+    let merged = [
+        "the section 'base' of the top file of 'dev' is ignored: only the top file of 'base' has targets of other saltenvs",
+        "the section 'qa' of the top file of 'qa' is ignored: that of 'base' has one, which counts",
+    ];
+    let same = [
+        "the section 'qa' of the top file of 'base' is ignored: top_file_merging_strategy is 'same'",
+        "the section 'base' of the top file of 'dev' is ignored: top_file_merging_strategy is 'same'",
+    ];
+    let roots = "file_roots: {base: [], dev: [], qa: []}";
+    for (strategy, sls, warned) in [
+        ("merge", "base:a qa:a dev:b", &merged[..]),
+        ("same, default_top: base", "base:a dev:b qa:c", &same),
+        ("merge_all", "base:a base:b qa:a qa:c dev:b", &[]),
+    ] {
+        let options = format!("{{{roots}, top_file_merging_strategy: {strategy}}}");
+        let (given, warnings) = given(files(), &options);
+        assert_eq!(
+            (&*names(&given), &warnings[..]),
+            (
+                sls,
+                &warned.iter().map(ToString::to_string).collect::<Vec<_>>()[..]
+            )
+        );
+    }
+    // One top file that all saltenvs share has sections for all.
+    let text = "base: {'*': [a]}\ndev: {'*': [b]}\n";
+    let shared = MemoryFiles::new()
+        .file("base", "top.sls", text)
+        .file("dev", "top.sls", text);
+    assert_eq!(given(shared, "{}").1, Vec::<String>::new());
+}
