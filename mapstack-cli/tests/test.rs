@@ -913,11 +913,5 @@ fn states_and_files_are_recorded_and_compared() {
 fn a_formula_without_an_sls_has_no_states() {
     let tree = Tree::new(&[("r/web/map.jinja", "{% set web = {'port': 80} %}\n")]);
     let line = "test web --root r --update --states --platform debian-12";
-    assert_line(
-        tree.path(),
-        line,
-        1,
-        "",
-        "there is no sls 'web' in saltenv base",
-    );
+    assert_line(tree.path(), line, 1, "", "saltenv base has no sls 'web'");
 }

@@ -67,7 +67,7 @@ pub(crate) fn check(engine: &Engine, saltenv: &str, formula: &str) -> Result<(),
         Some(_) => Ok(()),
         None => Err(Error::new(
             ErrorKind::File,
-            format!("there is no sls '{name}' in saltenv {saltenv}"),
+            format!("saltenv {saltenv} has no sls '{name}'"),
         )
         .help("name others in the document before the data, as in `sls: [web.server]`")),
     }

@@ -7,7 +7,7 @@ use mapstack_fleet::states::{StatePlans, WantedStates};
 use mapstack_fleet::{ChangedFiles, Comparison, Departed, DepartedPart, Differences, Fleet};
 use mapstack_states::{Home, TopOptions};
 
-/// What the versions read otherwise, or have otherwise.
+/// Files that the versions of Salt read differently, and states that only one of them has.
 const TREE: [(&str, &str); 4] = [
     ("top.sls", "base: {'*': [web]}\n"),
     (

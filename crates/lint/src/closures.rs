@@ -41,7 +41,7 @@ struct Named {
     outside: Vec<(Option<String>, String)>,
 }
 
-/// What each sls of a formula names for a minion; nothing for one that does not render.
+/// The names in each sls of a formula for a minion; `None` for an sls that does not render.
 type Graph = Vec<Option<Arc<Named>>>;
 
 impl<'c, 'e> Closures<'c, 'e> {
@@ -103,7 +103,7 @@ impl<'c, 'e> Closures<'c, 'e> {
         Ok(found)
     }
 
-    /// What an sls renders to on a run.
+    /// The result of rendering an sls on a run.
     fn outcome(&self, number: usize, run: usize) -> Option<&'c Arc<Result<Made, Error>>> {
         self.states.get(number)?.outcomes.get(run)?.as_ref()
     }

@@ -49,7 +49,7 @@ pub(crate) struct FileItem {
     /// The number of the text among the different ones that the minions of a fleet get at the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<usize>,
-    /// How many different texts there are.
+    /// The number of different texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<usize>,
     /// The reason for which the text is unknown.

@@ -93,10 +93,10 @@ struct Failing {
     minions: Vec<String>,
 }
 
-/// What of the states of a fleet is listed: without anything else, the sls.
+/// The parts of a fleet's states that are listed; only the sls by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Listed<'l> {
-    /// What has a name. `sls:NAME`, `id:NAME`, `pkg:NAME` and `file:NAME` are names of one kind.
+    /// The states with a name. `sls:NAME`, `id:NAME`, `pkg:NAME` and `file:NAME` are names of one kind.
     pub of: Option<&'l str>,
     /// All states.
     pub states: bool,

@@ -23,7 +23,7 @@ pub struct StatesPair {
     pub(crate) changes: Vec<(PlanChange, Places)>,
     /// The outcomes that are unknown in both plans, and the sources that do not count.
     pub(crate) rest: PlanChanges,
-    /// What the states use and Salt no longer has.
+    /// The functions and arguments that the states use and that left Salt.
     pub(crate) departed: Vec<DepartedUse>,
     /// The errors that keep minions from the states in one of the files' states or in both.
     pub(crate) failures: Vec<(Turn, Error)>,
