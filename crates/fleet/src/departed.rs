@@ -49,7 +49,8 @@ pub(crate) struct DepartedUse {
 /// True if modules leave Salt's core between two versions: they did with 3008.
 #[must_use]
 pub fn modules_leave([before, after]: [SaltVersion; 2]) -> bool {
-    before < SaltVersion::V3008 && after >= SaltVersion::V3008
+    let has = |version: SaltVersion| version.behaviour().has_departed_states;
+    has(before) && !has(after)
 }
 
 impl Departed {

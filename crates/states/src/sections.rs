@@ -25,18 +25,20 @@ impl TopReader<'_, '_> {
             // Whoever asks for the top file of one saltenv means no other.
             return Vec::new();
         }
-        let base = self.top_file("base");
         let mut warnings = Vec::new();
         for (own, sections) in tops {
-            let file = self.top_file(own);
-            let is_that_of_base =
-                || file.as_ref().map(|(_, bytes)| bytes) == base.as_ref().map(|(_, bytes)| bytes);
-            // Roots that several saltenvs share have one top file, which says for each what it gets.
-            if own != "base" && is_that_of_base() {
-                continue;
-            }
             let names = sections.iter().flat_map(Map::keys);
             let ignored = names.filter_map(|name| Some((name, self.ignores(tops, own, name)?)));
+            let ignored: Vec<_> = ignored.collect();
+            if ignored.is_empty() {
+                continue;
+            }
+            let file = self.top_file(own);
+            // Roots that several saltenvs share have one top file, which says for each what it gets.
+            let bytes = |file: &Option<File>| file.as_ref().map(|(_, bytes)| bytes.clone());
+            if own != "base" && bytes(&file) == bytes(&self.top_file("base")) {
+                continue;
+            }
             for (name, why) in ignored {
                 let message =
                     format!("the section '{name}' of the top file of '{own}' is ignored: {why}");
