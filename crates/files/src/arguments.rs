@@ -1,6 +1,6 @@
 //! The arguments of a state.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use mapstack_states::compile::is_internal;
 use mapstack_value::{Map, Value};
@@ -65,7 +65,7 @@ impl<'c> Chunk<'c> {
     }
 
     /// The arguments beside those of Salt itself and the function's own parameters.
-    pub fn others(self, parameters: &BTreeSet<&str>) -> Map {
+    pub fn others(self, parameters: &HashSet<&str>) -> Map {
         let is_other = |name: &str| {
             !is_internal(name) && !name.starts_with("__pub_") && !parameters.contains(name)
         };

@@ -81,14 +81,31 @@ impl<'f> ManagedFiles<'f> {
 
 /// The files of low data.
 pub(crate) fn all(world: &World<'_>, low: &[Value]) -> Vec<ManagedFile> {
+    of_states(world, low, |_| true)
+}
+
+/// The files of some states of low data, which are given by their positions.
+pub(crate) fn of_states(
+    world: &World<'_>,
+    low: &[Value],
+    is_wanted: impl Fn(usize) -> bool,
+) -> Vec<ManagedFile> {
     let mut accumulators = Accumulators::default();
     let mut all = Vec::new();
     for (position, state) in low.iter().enumerate() {
         let Value::Map(map) = state else { continue };
         let chunk = Chunk { position, map };
         // A state that others have as `prereq` runs in test mode first.
-        if chunk.get("state").as_str() == Some("file") && !chunk.is_on("__prereq__") {
-            all.append(&mut of_state(world, chunk, &mut accumulators));
+        if chunk.get("state").as_str() != Some("file") || chunk.is_on("__prereq__") {
+            continue;
+        }
+        match is_wanted(position) {
+            true => all.append(&mut of_state(world, chunk, &mut accumulators)),
+            // Its texts are for files of other states.
+            false if chunk.get("fun").as_str() == Some("accumulated") => {
+                accumulators.add(chunk);
+            }
+            false => {}
         }
     }
     all

@@ -1,5 +1,8 @@
 //! `file.managed`.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use mapstack::normalized_mode;
 use mapstack_states::StateFunction;
 use mapstack_value::{Map, Value};
@@ -19,9 +22,8 @@ use crate::world::{World, encoded, is_of_file_server};
 const CALLED: [&str; 5] = ["saltenv", "sfn", "ret", "source_sum", "keep_mode"];
 
 /// The arguments that a template does not get as variables.
-pub(crate) fn parameters() -> impl Iterator<Item = &'static str> {
-    parameters_of("managed").chain(CALLED)
-}
+pub(crate) static PARAMETERS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| parameters_of("managed").chain(CALLED).collect());
 
 /// The parameters of a function of the state module `file`.
 pub(crate) fn parameters_of(function: &str) -> impl Iterator<Item = &'static str> {
@@ -231,7 +233,7 @@ fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) 
     let Some(url) = file.source.as_ref().and_then(url) else {
         return Plan::Nothing;
     };
-    let others = chunk.others(&parameters().collect());
+    let others = chunk.others(&PARAMETERS);
     template_or_file(chunk, file, accumulators, &url, others)
 }
 

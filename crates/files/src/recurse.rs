@@ -1,6 +1,7 @@
 //! `file.recurse`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::LazyLock;
 
 use mapstack::loader::Fnmatch;
 use mapstack::regex_matches;
@@ -12,7 +13,7 @@ use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::file::{Kind, ManagedFile};
 use crate::managed::{
-    keep_mode, mode, notes, parameters, parameters_of, slot, template_or_file, wrong_variables,
+    self, keep_mode, mode, notes, parameters_of, slot, template_or_file, wrong_variables,
 };
 use crate::plan::Plan;
 use crate::source::Source;
@@ -20,6 +21,12 @@ use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::{Reason, Unknown};
 use crate::world::World;
+
+/// The arguments that a template does not get as variables.
+static PARAMETERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let of_managed = managed::PARAMETERS.iter().copied();
+    parameters_of("recurse").chain(of_managed).collect()
+});
 
 /// The files and folders that a state makes below its path.
 #[derive(Default)]
@@ -63,7 +70,7 @@ pub(crate) fn files(
         file.attributes.mode = mode(chunk, "dir_mode");
         all.push(file);
     }
-    let others = chunk.others(&parameters_of("recurse").chain(parameters()).collect());
+    let others = chunk.others(&PARAMETERS);
     for (path, url) in &tree.files {
         let mut file = base(Kind::File, path);
         file.attributes.mode = mode(chunk, "file_mode");

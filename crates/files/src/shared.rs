@@ -1,7 +1,7 @@
 //! The files of many minions, which share them.
 
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mapstack::minion::Minion;
 use mapstack::share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
@@ -13,7 +13,7 @@ use mapstack_value::Str;
 use crate::content::Content;
 use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
-use crate::files::all;
+use crate::files::{all, of_states};
 use crate::making::content;
 use crate::plan::Plan;
 use crate::world::{World, is_windows, run};
@@ -44,6 +44,9 @@ use crate::world::{World, is_windows, run};
 pub struct SharedFiles<'e> {
     engine: &'e Engine,
     lists: SharedWork<ListKey, Arc<List>>,
+    /// The addresses of states whose files were listed. A list is kept for the second minion: what one minion alone has
+    /// would push out the lists that many share.
+    listed: Mutex<HashSet<usize>>,
     contents: SharedWork<ContentKey, Arc<MadeFile>>,
 }
 
@@ -82,6 +85,8 @@ struct ListKey {
     /// The address of the states.
     states: usize,
     is_windows: bool,
+    /// The positions of the states, if only the files of some are listed.
+    only: Option<BTreeSet<usize>>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -89,7 +94,8 @@ struct ContentKey(Arc<str>);
 
 impl WorkKey for ListKey {
     fn size(&self) -> usize {
-        size_of::<Self>()
+        let positions = self.only.as_ref().map_or(0, BTreeSet::len);
+        size_of::<Self>() + positions * size_of::<usize>()
     }
 }
 
@@ -101,6 +107,8 @@ impl WorkKey for ContentKey {
 
 /// Bytes of lists of files that minions share.
 const LISTS: usize = 32 << 20;
+/// Addresses that are remembered before starting over.
+const LISTED: usize = 4096;
 /// Bytes of contents that minions share.
 const CONTENTS: usize = 64 << 20;
 /// The largest content that is kept.
@@ -147,6 +155,7 @@ impl<'e> SharedFiles<'e> {
         SharedFiles {
             engine,
             lists: SharedWork::new(LISTS),
+            listed: Mutex::default(),
             contents: SharedWork::new(CONTENTS),
         }
     }
@@ -162,6 +171,33 @@ impl<'e> SharedFiles<'e> {
     /// ([`Gatherer::keeping_low`](mapstack_states::Gatherer::keeping_low)).
     #[must_use]
     pub fn of(&self, minion: &Minion, states: &Arc<Compiled>) -> Vec<FileOfMinion> {
+        self.made(minion, states, None)
+    }
+
+    /// The files of a minion whose states are those of another one, or its own from before a change of the file server.
+    /// `before` are the files there; those of `reached` states, given by their positions, are made again.
+    #[must_use]
+    pub fn of_after(
+        &self,
+        minion: &Minion,
+        states: &Arc<Compiled>,
+        (before, reached): (&[FileOfMinion], &HashSet<usize>),
+    ) -> Vec<FileOfMinion> {
+        let position = |one: &FileOfMinion| one.file.state.position;
+        let is_left = |one: &&FileOfMinion| !reached.contains(&position(one));
+        let mut files: Vec<FileOfMinion> = before.iter().filter(is_left).cloned().collect();
+        let reached = reached.iter().copied().collect();
+        files.extend(self.made(minion, states, Some(reached)));
+        files.sort_by_key(position);
+        files
+    }
+
+    fn made(
+        &self,
+        minion: &Minion,
+        states: &Arc<Compiled>,
+        only: Option<BTreeSet<usize>>,
+    ) -> Vec<FileOfMinion> {
         let minion = states.changed.as_ref().unwrap_or(minion);
         let of_minion = OfMinion {
             shared: self,
@@ -169,7 +205,7 @@ impl<'e> SharedFiles<'e> {
             answers: MinionAnswers::default(),
         };
         let mut runs = HashMap::new();
-        let list = of_minion.list(states);
+        let list = of_minion.list(states, only);
         let mut exhausting = Exhausting::default();
         let files = list.files.iter().map(|(file, key)| {
             if let Some((content, reads)) = exhausting.refusal(&file.plan) {
@@ -193,6 +229,18 @@ impl<'e> SharedFiles<'e> {
     }
 }
 
+impl SharedFiles<'_> {
+    /// True if the files of states were listed before, by the address of the states. Others may have had it earlier, whose
+    /// list is then kept too soon.
+    fn is_listed_again(&self, states: usize) -> bool {
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if listed.len() >= LISTED {
+            listed.clear();
+        }
+        !listed.insert(states)
+    }
+}
+
 struct OfMinion<'m, 'e> {
     shared: &'m SharedFiles<'e>,
     minion: &'m Minion,
@@ -200,14 +248,15 @@ struct OfMinion<'m, 'e> {
 }
 
 impl<'e> OfMinion<'_, 'e> {
-    fn list(&self, states: &Arc<Compiled>) -> Arc<List> {
+    fn list(&self, states: &Arc<Compiled>, only: Option<BTreeSet<usize>>) -> Arc<List> {
         let is_windows = is_windows(self.minion);
-        let key = ListKey {
-            states: Arc::as_ptr(states) as usize,
-            is_windows,
-        };
+        let address = Arc::as_ptr(states) as usize;
         let work = |run: &Run<'e>| {
-            let files = all(&World::in_run(run, is_windows), &states.low);
+            let world = World::in_run(run, is_windows);
+            let files = match &only {
+                Some(only) => of_states(&world, &states.low, |at| only.contains(&at)),
+                None => all(&world, &states.low),
+            };
             let files: Vec<_> = files.into_iter().map(keyed).collect();
             let size: usize = files.iter().map(|(_, key)| 1024 + 2 * key.len()).sum();
             let list = List {
@@ -217,7 +266,17 @@ impl<'e> OfMinion<'_, 'e> {
             (Arc::new(list), Some(size))
         };
         let run = run(self.shared.engine, self.minion, "base");
-        let found = self.shared.lists.find(key, &self.answers, &run, work);
+        let found = match self.shared.is_listed_again(address) {
+            true => {
+                let key = ListKey {
+                    states: address,
+                    is_windows,
+                    only: only.clone(),
+                };
+                self.shared.lists.find(key, &self.answers, &run, work)
+            }
+            false => Found::alone(&self.answers, &run, |run| work(run).0),
+        };
         let (Found::Known(done) | Found::Done { done, .. }) = found;
         done.value.clone()
     }

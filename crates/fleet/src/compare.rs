@@ -515,7 +515,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.has_states = true;
         for side in &pair.sides {
-            for (env, path) in changed.among(&side.reads) {
+            for (env, path) in changed.among(side.reads()) {
                 seen.files.insert((env.clone(), path.clone()));
             }
         }
@@ -812,7 +812,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.kinds.insert(self.kinds.of(&*outcome.files)) {
-            for (env, path) in changed.among(&outcome.files) {
+            for (env, path) in changed.among(&*outcome.files) {
                 seen.files.insert((env.clone(), path.clone()));
             }
         }
@@ -888,8 +888,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 let errors = |result: &Result<Value>| result.clone().err().into_iter().collect();
                 let [old, new]: [Vec<Error>; 2] = [errors(old), errors(new)];
                 What::Fails(turns(
-                    (&old, before.files.iter()),
-                    (&new, after.files.iter()),
+                    (&old, before.files.iter().map(|read| &*read.path)),
+                    (&new, after.files.iter().map(|read| &*read.path)),
                 ))
             }
         }

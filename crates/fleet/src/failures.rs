@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use mapstack::Error;
-use mapstack::trace::FileRead;
 
 /// The turn of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,13 +35,13 @@ pub fn by_reason<'e, E: std::fmt::Display>(
     all
 }
 
-/// The errors of one state, with the files that were read there.
+/// The errors of one state, with the paths of the files that were read there.
 type Side<'s, F> = (&'s [Error], F);
 
 /// The turn of each error of two states: those that are new, those that are gone, and those that stay.
 pub(crate) fn turns<'r>(
-    (old, old_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
-    (new, new_files): Side<'_, impl Iterator<Item = &'r FileRead>>,
+    (old, old_files): Side<'_, impl Iterator<Item = &'r str>>,
+    (new, new_files): Side<'_, impl Iterator<Item = &'r str>>,
 ) -> Vec<(Turn, Error)> {
     let (before, after) = (texts(old, old_files), texts(new, new_files));
     let known = |texts: &[String]| texts.iter().cloned().collect::<HashSet<String>>();
@@ -69,11 +68,11 @@ pub(crate) fn turns<'r>(
 }
 
 /// The texts of errors, with their files as the state calls them that read these.
-fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r FileRead>) -> Vec<String> {
+fn texts<'r>(errors: &[Error], files: impl Iterator<Item = &'r str>) -> Vec<String> {
     if errors.is_empty() {
         return Vec::new();
     }
-    let files: Vec<&str> = files.map(|read| &*read.path).collect();
+    let files: Vec<&str> = files.collect();
     errors.iter().map(|error| text(error, &files)).collect()
 }
 
@@ -129,7 +128,7 @@ mod tests {
 
     fn turned(old: &[&str], new: &[&str]) -> Vec<(Turn, String)> {
         let (old, new) = (errors(old), errors(new));
-        let turns = turns((&old, [].iter()), (&new, [].iter())).into_iter();
+        let turns = turns((&old, std::iter::empty()), (&new, std::iter::empty())).into_iter();
         turns
             .map(|(turn, error)| (turn, error.to_string()))
             .collect()

@@ -84,7 +84,7 @@ impl PillarPair {
         let [old, new] = self.pillars.each_ref().map(|pillar| {
             let reads = &pillar.reads;
             let reads = reads.pillar.iter().chain(&reads.stacked);
-            (&*pillar.errors, reads)
+            (&*pillar.errors, reads.map(|read| &*read.path))
         });
         turns(old, new)
     }

@@ -6,6 +6,27 @@ use std::sync::Arc;
 use mapstack::loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack::trace::{FileRead, FileReadKind};
 
+/// A file that was read or looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Looked<'r> {
+    /// The saltenv.
+    pub saltenv: &'r str,
+    /// The path relative to the file server's root.
+    pub path: &'r str,
+    /// The kind of access, and whether the file exists.
+    pub kind: FileReadKind,
+}
+
+impl<'r> From<&'r FileRead> for Looked<'r> {
+    fn from(read: &'r FileRead) -> Self {
+        Looked {
+            saltenv: &read.saltenv,
+            path: &read.path,
+            kind: read.kind,
+        }
+    }
+}
+
 /// A file that changed: its saltenv and path.
 pub(crate) type ChangedFile<'c> = (&'c String, &'c String);
 
@@ -143,10 +164,14 @@ impl ChangedFiles {
     }
 
     /// The files among the reads of a result: those that it is made of, or that it is made without.
-    pub(crate) fn among<'c>(&'c self, reads: &[FileRead]) -> impl Iterator<Item = ChangedFile<'c>> {
-        reads.iter().filter_map(|read| {
-            let (env, files) = self.files.get_key_value(&*read.saltenv)?;
-            let (path, _) = files.get_key_value(&*read.path)?;
+    pub(crate) fn among<'c, 'r>(
+        &'c self,
+        reads: impl IntoIterator<Item = impl Into<Looked<'r>>>,
+    ) -> impl Iterator<Item = ChangedFile<'c>> {
+        reads.into_iter().filter_map(|read| {
+            let read: Looked<'r> = read.into();
+            let (env, files) = self.files.get_key_value(read.saltenv)?;
+            let (path, _) = files.get_key_value(read.path)?;
             matches!(read.kind, FileReadKind::Found | FileReadKind::Absent).then_some((env, path))
         })
     }
@@ -161,17 +186,18 @@ impl ChangedFiles {
     }
 
     /// True if what was read is different.
-    pub(crate) fn has(&self, read: &FileRead) -> bool {
+    pub(crate) fn has<'r>(&self, read: impl Into<Looked<'r>>) -> bool {
+        let read: Looked<'r> = read.into();
         // No file server knows the former content of such a file.
-        if read.is_of_no_saltenv() {
+        if read.saltenv == FileRead::OF_NO_SALTENV {
             return true;
         }
-        let Some(files) = self.files.get(&*read.saltenv) else {
+        let Some(files) = self.files.get(read.saltenv) else {
             return false;
         };
         match read.kind {
-            FileReadKind::Found | FileReadKind::Absent => files.contains_key(&*read.path),
-            FileReadKind::List => files.keys().any(|path| path.starts_with(&*read.path)),
+            FileReadKind::Found | FileReadKind::Absent => files.contains_key(read.path),
+            FileReadKind::List => files.keys().any(|path| path.starts_with(read.path)),
         }
     }
 }

@@ -36,14 +36,14 @@ fn plan() -> impl Strategy<Value = MinionPlan> {
     prop::collection::vec(state(), 0..12).prop_map(|mut states| {
         let mut known = std::collections::HashSet::new();
         states.retain(|state| known.insert(state.name.clone()));
-        MinionPlan { states }
+        states.into_iter().collect()
     })
 }
 
 /// The states of a plan by name.
 fn by_name(plan: &MinionPlan) -> HashMap<&StateName, &PlannedState> {
     let states = plan.states.iter();
-    states.map(|state| (&state.name, state)).collect()
+    states.map(|state| (&state.name, &**state)).collect()
 }
 
 /// Files of a saltenv, by path.
@@ -196,7 +196,7 @@ proptest! {
             rest = rest / count as u64 + rest % 1_000_003 * 7;
             states.swap(at, other);
         }
-        let shuffled = MinionPlan { states };
+        let shuffled: MinionPlan = states.iter().map(|state| (**state).clone()).collect();
         let found = compare(&plan, &shuffled);
         prop_assert!(found.states.is_empty());
         let stay = |plan: &MinionPlan| -> Vec<StateName> {

@@ -1,5 +1,7 @@
 //! The changes between two plans of a minion.
 
+use std::sync::Arc;
+
 use mapstack::value::{Key, Map, Value};
 use mapstack_files::Attributes;
 use mapstack_states::compile::is_of_every_state;
@@ -106,7 +108,10 @@ pub fn compare(before: &MinionPlan, after: &MinionPlan) -> PlanChanges {
                 if is_relisted {
                     found.relisted.push(new[to].name.clone());
                 }
-                changed(&old[from], &new[to])
+                match Arc::ptr_eq(&old[from], &new[to]) {
+                    true => None,
+                    false => changed(&old[from], &new[to]),
+                }
             }
             (None, None) => None,
         };

@@ -1,5 +1,7 @@
 //! States that run before or after others than they did.
 
+use std::sync::Arc;
+
 use super::plan::{PlannedState, StateName};
 
 /// A state that runs before another one now, and ran after it; or the other way round.
@@ -15,7 +17,7 @@ pub struct OrderChange {
 
 /// The states that moved among those that are there before and after, given by both positions. As few as possible
 /// moved: the others run in the order in which they did.
-pub(super) fn moved(both: &[(usize, usize)], after: &[PlannedState]) -> Vec<OrderChange> {
+pub(super) fn moved(both: &[(usize, usize)], after: &[Arc<PlannedState>]) -> Vec<OrderChange> {
     let mut by_old = both.to_vec();
     by_old.sort_unstable();
     let new: Vec<usize> = by_old.iter().map(|(_, new)| *new).collect();
@@ -82,14 +84,16 @@ mod tests {
     use super::*;
 
     fn found(before: &str, after: &str) -> Vec<String> {
-        let state = |name: char| PlannedState {
-            name: StateName {
-                id: name.into(),
-                ..StateName::default()
-            },
-            ..PlannedState::default()
+        let state = |name: char| {
+            Arc::new(PlannedState {
+                name: StateName {
+                    id: name.into(),
+                    ..StateName::default()
+                },
+                ..PlannedState::default()
+            })
         };
-        let states: Vec<PlannedState> = after.chars().map(state).collect();
+        let states: Vec<Arc<PlannedState>> = after.chars().map(state).collect();
         let both = before.chars().enumerate();
         let both = both.filter_map(|(old, name)| Some((old, after.find(name)?)));
         let both: Vec<(usize, usize)> = both.collect();

@@ -72,8 +72,8 @@ impl StatesPair {
     ) -> Self {
         let [old, new] = &sides;
         let failures = turns(
-            (&old.errors, old.reads.iter()),
-            (&new.errors, new.reads.iter()),
+            (&old.errors, old.reads().map(|read| read.path)),
+            (&new.errors, new.reads().map(|read| read.path)),
         );
         let mut rest = match failures.is_empty() {
             true => compare(&old.plan, &new.plan),

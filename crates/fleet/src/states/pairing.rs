@@ -1,6 +1,7 @@
 //! Pairs of states that are the same one before and after a change.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::plan::{PlannedState, StateName};
 
@@ -43,7 +44,13 @@ const LEVELS: [Level; 6] = [
 ];
 
 /// The pairs of states, in the order in which they run now; those that vanish come where they were.
-pub(super) fn pairs(before: &[PlannedState], after: &[PlannedState]) -> Vec<Both> {
+pub(super) fn pairs(before: &[Arc<PlannedState>], after: &[Arc<PlannedState>]) -> Vec<Both> {
+    let is_same = |(old, new): (&Arc<PlannedState>, &Arc<PlannedState>)| {
+        Arc::ptr_eq(old, new) || old.name == new.name
+    };
+    if before.len() == after.len() && before.iter().zip(after).all(is_same) {
+        return (0..after.len()).map(|at| (Some(at), Some(at))).collect();
+    }
     let mut partner: Vec<Option<usize>> = vec![None; after.len()];
     let mut is_taken = vec![false; before.len()];
     for level in &LEVELS {
@@ -82,12 +89,12 @@ pub(super) fn pairs(before: &[PlannedState], after: &[PlannedState]) -> Vec<Both
 mod tests {
     use super::*;
 
-    fn states(names: &[&str]) -> Vec<PlannedState> {
+    fn states(names: &[&str]) -> Vec<Arc<PlannedState>> {
         let state = |text: &&str| {
             let [sls, id, function, name] = text.split(' ').collect::<Vec<_>>()[..] else {
                 panic!("four parts")
             };
-            PlannedState {
+            Arc::new(PlannedState {
                 name: StateName {
                     saltenv: "base".into(),
                     sls: sls.into(),
@@ -97,7 +104,7 @@ mod tests {
                     name: name.into(),
                 },
                 ..PlannedState::default()
-            }
+            })
         };
         names.iter().map(state).collect()
     }

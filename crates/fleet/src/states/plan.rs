@@ -1,11 +1,11 @@
 //! The states of a minion with the files that they make, as data that can be compared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack::trace::FileRead;
-use mapstack::value::Map;
+use mapstack::value::{Map, MapKind, Value};
 use mapstack_files::{Attributes, Content, FileOfMinion, Kind, ManagedFile, Reason};
 use mapstack_states::compile::Requisite;
 use mapstack_states::{Compiled, LowRun};
@@ -17,7 +17,9 @@ use crate::failures;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MinionPlan {
     /// The states. One that runs in test mode first, since others have it as `prereq`, is there once.
-    pub states: Vec<PlannedState>,
+    pub states: Vec<Arc<PlannedState>>,
+    /// The position of each state in the low data.
+    positions: Vec<usize>,
 }
 
 /// The name of a state: two states of a minion differ in it.
@@ -140,15 +142,21 @@ impl PlannedFile {
     }
 }
 
+impl FromIterator<PlannedState> for MinionPlan {
+    /// The plan of states that no low data has.
+    fn from_iter<I: IntoIterator<Item = PlannedState>>(states: I) -> Self {
+        MinionPlan {
+            states: states.into_iter().map(Arc::new).collect(),
+            positions: Vec::new(),
+        }
+    }
+}
+
 impl MinionPlan {
     /// The plan of compiled states and their files; of the states of some folders, if any are named.
     #[must_use]
     pub fn of(compiled: &Compiled, files: &[FileOfMinion], only: &[String]) -> Self {
-        let mut by_state: HashMap<usize, Vec<&FileOfMinion>> = HashMap::new();
-        for file in files {
-            let position = file.file.state.position;
-            by_state.entry(position).or_default().push(file);
-        }
+        let mut by_state = by_state(files.iter());
         // The positions of states without those that run in test mode.
         let mut positions: HashMap<usize, usize> = HashMap::new();
         let both = compiled.low.iter().zip(&compiled.runs).enumerate();
@@ -161,14 +169,38 @@ impl MinionPlan {
         for (index, (at, ..)) in kept.iter().enumerate() {
             positions.insert(*at, index);
         }
+        let positions_in_low = kept.iter().map(|(at, ..)| *at).collect();
         let states = kept.into_iter().map(|(at, map, run, name)| {
-            let of_state = by_state.get(&at).map(Vec::as_slice).unwrap_or_default();
-            planned(name, map, run, of_state, &positions)
+            let mut state = planned(name, map, run, &positions);
+            state.set_files(map, &by_state.remove(&at).unwrap_or_default());
+            Arc::new(state)
         });
         let mut plan = MinionPlan {
             states: states.collect(),
+            positions: positions_in_low,
         };
         plan.add_listeners();
+        plan
+    }
+
+    /// The plan of the same states in which some make other files; `reached` has the positions of these states.
+    pub(super) fn with_files(
+        &self,
+        compiled: &Compiled,
+        files: &[FileOfMinion],
+        reached: &HashSet<usize>,
+    ) -> Self {
+        let of_reached = files.iter();
+        let of_reached = of_reached.filter(|one| reached.contains(&one.file.state.position));
+        let mut by_state = by_state(of_reached);
+        let mut plan = self.clone();
+        for (state, at) in plan.states.iter_mut().zip(&self.positions) {
+            let map = compiled.low.get(*at).and_then(Value::as_map);
+            if let Some(map) = map.filter(|_| reached.contains(at)) {
+                let files = by_state.remove(at).unwrap_or_default();
+                Arc::make_mut(state).set_files(map, &files);
+            }
+        }
         plan
     }
 
@@ -188,7 +220,7 @@ impl MinionPlan {
             }
         }
         for state in self.states.iter_mut().skip(first) {
-            for (to, _) in &mut state.reacts {
+            for (to, _) in &mut Arc::make_mut(state).reacts {
                 *to = positions.get(*to).copied().unwrap_or(usize::MAX);
             }
         }
@@ -220,7 +252,7 @@ impl MinionPlan {
         }
         for (at, to) in reacts {
             if let Some(state) = self.states.get_mut(at) {
-                state.reacts.push((to, Reacts::Watching));
+                Arc::make_mut(state).reacts.push((to, Reacts::Watching));
             }
         }
     }
@@ -246,27 +278,25 @@ fn name_of(map: &Map) -> StateName {
     }
 }
 
+/// The files of each state, by its position in the low data.
+fn by_state<'f>(
+    files: impl Iterator<Item = &'f FileOfMinion>,
+) -> HashMap<usize, Vec<&'f FileOfMinion>> {
+    let mut by_state: HashMap<usize, Vec<&FileOfMinion>> = HashMap::new();
+    for file in files {
+        let position = file.file.state.position;
+        by_state.entry(position).or_default().push(file);
+    }
+    by_state
+}
+
+/// A state without its files.
 fn planned(
     name: StateName,
     map: &Map,
     run: &LowRun,
-    files: &[&FileOfMinion],
     positions: &HashMap<usize, usize>,
 ) -> PlannedState {
-    let mut arguments = arguments(map);
-    let mut sources = Vec::new();
-    if let Some(source) = files.first().and_then(|one| one.file.source.as_ref())
-        && !source.candidates.is_empty()
-    {
-        sources = source
-            .candidates
-            .iter()
-            .map(|one| one.url.clone())
-            .collect();
-        if let Some(url) = &source.url {
-            arguments.insert("source", url.as_str());
-        }
-    }
     let reacts = run.after.iter().filter_map(|(at, requisite)| {
         let reacts = match requisite {
             Requisite::Watch | Requisite::WatchAny => Reacts::Watching,
@@ -275,14 +305,34 @@ fn planned(
         };
         Some((*positions.get(at)?, reacts))
     });
-    let mut files: Vec<PlannedFile> = files.iter().map(|one| PlannedFile::of(one)).collect();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
     PlannedState {
         name,
-        arguments,
-        sources,
-        files,
+        arguments: arguments(map),
+        sources: Vec::new(),
+        files: Vec::new(),
         reacts: reacts.collect(),
         watches: run.watches,
+    }
+}
+
+impl PlannedState {
+    /// Set the files that the state makes; `map` is its low data.
+    fn set_files(&mut self, map: &Map, files: &[&FileOfMinion]) {
+        if let Some(given) = map.get("source").filter(|_| !self.sources.is_empty()) {
+            let given = given.with_map_kind(MapKind::Dict);
+            self.arguments.insert("source", given);
+        }
+        self.sources.clear();
+        if let Some(source) = files.first().and_then(|one| one.file.source.as_ref())
+            && !source.candidates.is_empty()
+        {
+            let urls = source.candidates.iter().map(|one| one.url.clone());
+            self.sources = urls.collect();
+            if let Some(url) = &source.url {
+                self.arguments.insert("source", url.as_str());
+            }
+        }
+        self.files = files.iter().map(|one| PlannedFile::of(one)).collect();
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
-use mapstack::trace::{FileRead, FileReadKind};
+use mapstack::trace::FileReadKind;
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error};
 use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
@@ -15,7 +15,7 @@ use mapstack_states::{Compiled, Gatherer, OwnModules, Places, TopOptions};
 use super::known::KnownPlans;
 use super::plan::{MinionPlan, PlannedText, StateName};
 use crate::departed::{DepartedUse, modules_leave};
-use crate::reach::ChangedFiles;
+use crate::reach::{ChangedFiles, Looked};
 
 /// The states that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,14 +60,12 @@ pub(crate) struct Planned {
     pub plan: MinionPlan,
     /// The errors that keep minions from the states.
     pub errors: Vec<Error>,
-    /// The files that the known parts were read from.
-    pub reads: Vec<FileRead>,
     /// The texts that templates made of secrets.
     pub secret_texts: Vec<Str>,
     /// Its files, which stay, so that their addresses do.
     files: Vec<FileOfMinion>,
     /// The plans that it is joined of.
-    _joined: Vec<Arc<Planned>>,
+    joined: Vec<Arc<Planned>>,
 }
 
 impl std::fmt::Debug for Planned {
@@ -203,12 +201,10 @@ impl<'e> StatePlans<'e> {
         minion: &Minion,
         changed: Option<&ChangedFiles>,
     ) -> Arc<Planned> {
-        if self.leaves_top(before, changed) {
-            return before.clone();
-        }
-        match self.top_stays(changed) && self.stays(before, changed) {
-            true => self.planned(minion, before.compiled.clone()),
-            false => self.of_top(minion),
+        let staying = self.top_stays(changed);
+        match changed.filter(|changed| staying && self.stays(before, changed)) {
+            Some(changed) => self.planned_after(before, minion, changed),
+            None => self.of_top(minion),
         }
     }
 
@@ -219,9 +215,10 @@ impl<'e> StatePlans<'e> {
 
     /// True if no change reaches compiled states, nor the files that these make.
     pub(crate) fn leaves(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
-        let makes_same =
-            |changed: &ChangedFiles| !before.file_reads().any(|read| changed.has(&read));
-        self.stays(before, changed) && changed.is_some_and(makes_same)
+        let is_left = |changed: &ChangedFiles| {
+            self.stays(before, changed) && !before.files.iter().any(|one| is_reached(one, changed))
+        };
+        changed.is_some_and(is_left)
     }
 
     fn top_stays(&self, changed: Option<&ChangedFiles>) -> bool {
@@ -242,26 +239,60 @@ impl<'e> StatePlans<'e> {
         run: (&str, &str),
         changed: Option<&ChangedFiles>,
     ) -> Arc<Planned> {
-        if self.has_sls(run) && self.leaves(before, changed) {
-            return before.clone();
-        }
-        match self.has_sls(run) && self.stays(before, changed) {
-            true => self.planned(minion, before.compiled.clone()),
-            false => self.of_sls(minion, run),
+        let has_sls = self.has_sls(run);
+        match changed.filter(|changed| has_sls && self.stays(before, changed)) {
+            Some(changed) => self.planned_after(before, minion, changed),
+            None => self.of_sls(minion, run),
         }
     }
 
     /// True if no change can reach compiled states; their files are something else.
-    fn stays(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+    fn stays(&self, before: &Planned, changed: &ChangedFiles) -> bool {
         let is_whole = before.errors.is_empty() && !before.compiled.sls.is_empty();
         let has_one_saltenv = self.engine.files().envs().len() < 2;
         let sls = before.compiled.sls.iter();
         let reads = sls.flat_map(|sls| &sls.rendered.reads);
-        is_whole && changed.is_some_and(|changed| !changed.reaches_states(reads, has_one_saltenv))
+        is_whole && !changed.reaches_states(reads, has_one_saltenv)
     }
 
     fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<Planned> {
         let files = self.files.of(minion, &compiled);
+        let only = match &self.wanted {
+            WantedStates::Top(only) => &only[..],
+            WantedStates::Sls(_) => &[],
+        };
+        self.known_or((compiled, files), |compiled, files| {
+            MinionPlan::of(compiled, files, only)
+        })
+    }
+
+    /// The plan of states that a change does not reach. Only files that it reaches are made again.
+    fn planned_after(
+        &self,
+        before: &Arc<Planned>,
+        minion: &Minion,
+        changed: &ChangedFiles,
+    ) -> Arc<Planned> {
+        let reached = before.files.iter().filter(|one| is_reached(one, changed));
+        let reached: HashSet<usize> = reached.map(|one| one.file.state.position).collect();
+        if reached.is_empty() {
+            return before.clone();
+        }
+        let compiled = before.compiled.clone();
+        let files = self
+            .files
+            .of_after(minion, &compiled, (&before.files, &reached));
+        self.known_or((compiled, files), |compiled, files| {
+            before.plan.with_files(compiled, files, &reached)
+        })
+    }
+
+    /// The known plan of states and their files, or the one that `plan` makes.
+    fn known_or(
+        &self,
+        (compiled, files): (Arc<Compiled>, Vec<FileOfMinion>),
+        plan: impl FnOnce(&Compiled, &[FileOfMinion]) -> MinionPlan,
+    ) -> Arc<Planned> {
         let addresses = files.iter().flat_map(|one| {
             [
                 Arc::as_ptr(&one.file) as usize,
@@ -276,11 +307,8 @@ impl<'e> StatePlans<'e> {
         if let Some(known) = known().get(&key) {
             return known.clone();
         }
-        let only = match &self.wanted {
-            WantedStates::Top(only) => &only[..],
-            WantedStates::Sls(_) => &[],
-        };
-        let planned = Arc::new(Planned::of(compiled, files, only));
+        let plan = plan(&compiled, &files);
+        let planned = Arc::new(Planned::of(compiled, files, plan));
         let mut known = known();
         if known.len() >= MAX_PLANS {
             known.clear();
@@ -331,9 +359,17 @@ impl Planned {
             .collect()
     }
 
-    /// All that its files are made of, and what was looked for, also of those whose text is unknown.
-    fn file_reads(&self) -> impl Iterator<Item = FileRead> + '_ {
-        self.files.iter().flat_map(all_reads)
+    /// The files that its known parts are made of, and those that were looked for.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Looked<'_>> {
+        let plans = std::iter::once(self).chain(self.joined.iter().map(|plan| &**plan));
+        plans.flat_map(|plan| {
+            let sls = plan.compiled.sls.iter().filter(|_| plan.joined.is_empty());
+            let of_sls = sls.flat_map(|sls| &sls.rendered.reads);
+            let of_files = plan.files.iter().filter(|one| !is_unknown(one));
+            of_sls
+                .map(Looked::from)
+                .chain(of_files.flat_map(looked_for))
+        })
     }
 
     /// The saltenvs and names of all sls that it has states of.
@@ -347,10 +383,9 @@ impl Planned {
             compiled: Arc::default(),
             plan: MinionPlan::default(),
             errors: Vec::new(),
-            reads: Vec::new(),
             secret_texts: Vec::new(),
             files: Vec::new(),
-            _joined: Vec::new(),
+            joined: Vec::new(),
         }
     }
 
@@ -360,7 +395,6 @@ impl Planned {
         for plan in &plans {
             all.plan.add(&plan.plan);
             all.errors.extend(plan.errors.iter().cloned());
-            all.reads.extend(plan.reads.iter().cloned());
             all.secret_texts.extend(plan.secret_texts.iter().cloned());
             sls.extend(plan.compiled.sls.iter().cloned());
         }
@@ -368,47 +402,45 @@ impl Planned {
             sls,
             ..Compiled::default()
         });
-        all._joined = plans;
+        all.joined = plans;
         all
     }
 
-    fn of(compiled: Arc<Compiled>, files: Vec<FileOfMinion>, only: &[String]) -> Self {
-        let plan = MinionPlan::of(&compiled, &files, only);
-        let renders = || compiled.sls.iter().map(|sls| &sls.rendered);
+    fn of(compiled: Arc<Compiled>, files: Vec<FileOfMinion>, plan: MinionPlan) -> Self {
         let of_files = files.iter().flat_map(|one| &one.made.secret_texts);
-        let secret_texts = renders().flat_map(|rendered| &rendered.secret_texts);
+        let sls = compiled.sls.iter();
+        let secret_texts = sls.flat_map(|sls| &sls.rendered.secret_texts);
         Planned {
             secret_texts: secret_texts.chain(of_files).cloned().collect(),
-            reads: renders()
-                .flat_map(|rendered| rendered.reads.iter().cloned())
-                .chain(files.iter().flat_map(reads))
-                .collect(),
             errors: compiled.errors.clone(),
             plan,
             compiled,
             files,
-            _joined: Vec::new(),
+            joined: Vec::new(),
         }
     }
 }
 
-/// The files that a managed file is made of, and those that were looked for. Of one that is unknown nothing is
-/// compared.
-fn reads(one: &FileOfMinion) -> Vec<FileRead> {
-    if matches!(one.made.content, mapstack_files::Content::Unknown(_)) {
-        return Vec::new();
-    }
-    all_reads(one).collect()
+/// True if the text of a file is unknown, so that it is compared with nothing.
+fn is_unknown(one: &FileOfMinion) -> bool {
+    matches!(one.made.content, mapstack_files::Content::Unknown(_))
 }
 
-fn all_reads(one: &FileOfMinion) -> impl Iterator<Item = FileRead> + '_ {
+/// True if a change reaches a file, or one that was looked for before it.
+fn is_reached(one: &FileOfMinion, changed: &ChangedFiles) -> bool {
+    looked_for(one).any(|looked| changed.has(looked))
+}
+
+/// The files that a managed file is made of, and those that were looked for, also if its text is unknown.
+fn looked_for(one: &FileOfMinion) -> impl Iterator<Item = Looked<'_>> {
     let source = one.file.source.iter();
-    let looked_for = source.flat_map(|source| &source.candidates);
-    let looked_for = looked_for.filter_map(|candidate| read(candidate, &one.file.state.saltenv));
-    looked_for.chain(one.made.reads.iter().cloned())
+    let candidates = source.flat_map(|source| &source.candidates);
+    let candidates =
+        candidates.filter_map(|candidate| of_candidate(candidate, &one.file.state.saltenv));
+    candidates.chain(one.made.reads.iter().map(Looked::from))
 }
 
-fn read(candidate: &Candidate, saltenv: &str) -> Option<FileRead> {
+fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<Looked<'c>> {
     let kind = match candidate.found {
         Found::Chosen => FileReadKind::Found,
         Found::Missing => FileReadKind::Absent,
@@ -419,9 +451,9 @@ fn read(candidate: &Candidate, saltenv: &str) -> Option<FileRead> {
         Some((path, saltenv)) => (path, Some(saltenv)),
         None => (path, None),
     };
-    Some(FileRead {
-        saltenv: of_url.unwrap_or(saltenv).into(),
-        path: path.trim_start_matches('/').into(),
+    Some(Looked {
+        saltenv: of_url.unwrap_or(saltenv),
+        path: path.trim_start_matches('/'),
         kind,
     })
 }

@@ -1,7 +1,10 @@
 //! States that react to what changes.
 
-use super::plan::{PlannedState, Reacts, StateName};
+use std::sync::Arc;
+
 use mapstack::value::Value;
+
+use super::plan::{PlannedState, Reacts, StateName};
 
 /// A state that does something because another one changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +24,7 @@ impl std::fmt::Display for Reaction {
 }
 
 /// The states that react to a state, and those that react to these, in the order in which they run.
-pub(super) fn reactions(states: &[PlannedState], changed: usize) -> Vec<Reaction> {
+pub(super) fn reactions(states: &[Arc<PlannedState>], changed: usize) -> Vec<Reaction> {
     let mut changes = vec![false; states.len()];
     if let Some(changes) = changes.get_mut(changed) {
         *changes = true;
