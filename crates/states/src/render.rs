@@ -127,7 +127,7 @@ impl<'e> Renders<'e> {
             renders: self,
             minion,
             answers: MinionAnswers::default(),
-            runs: HashMap::new(),
+            runs: Vec::new(),
             changed: None,
             known: HashMap::new(),
         }
@@ -176,7 +176,8 @@ pub(crate) struct MinionRenders<'w, 'e> {
     renders: &'w Renders<'e>,
     minion: &'w Minion,
     answers: MinionAnswers<'e>,
-    runs: HashMap<String, Run<'e>>,
+    /// The run of each saltenv.
+    runs: Vec<(String, Run<'e>)>,
     /// The run in which an sls changed the facts. All later sls see the changes, as in Salt.
     changed: Option<Run<'e>>,
     /// Renders that need not be made, by saltenv and path.
@@ -209,15 +210,18 @@ impl<'e> MinionRenders<'_, 'e> {
             let run = self.changed.insert(run.with_saltenv(saltenv));
             return Arc::new(renders.rendered(run, path));
         }
-        let minion = self.minion;
-        let run = self.runs.entry(saltenv.to_owned()).or_insert_with(|| {
-            let run = renders.engine.run(minion).with_saltenv(saltenv);
+        let known = self.runs.iter().position(|(of, _)| of == saltenv);
+        let at = known.unwrap_or_else(|| {
+            let run = renders.engine.run(self.minion).with_saltenv(saltenv);
             let given = {
                 let minion = run.minion();
                 [minion.grains.clone(), minion.pillar.clone()]
             };
-            run.with_facts_of_templates(given).following_secrets()
+            let run = run.with_facts_of_templates(given).following_secrets();
+            self.runs.push((saltenv.to_owned(), run));
+            self.runs.len() - 1
         });
+        let run = &self.runs[at].1;
         let key = RenderKey {
             saltenv: saltenv.into(),
             path: path.into(),

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use mapstack::minion::Minion;
 
@@ -57,7 +57,7 @@ pub struct StateGroups {
     relisted: BTreeSet<String>,
     /// The things that Salt no longer has.
     departed: BTreeMap<DepartedPart, Departed>,
-    /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
+    /// The groups of pairs that were seen, by their address.
     by_pair: HashMap<usize, Known>,
     /// True if any were compared.
     are_compared: bool,
@@ -65,8 +65,8 @@ pub struct StateGroups {
     unexplained: usize,
 }
 
-/// A pair, with its groups and what is unknown of it.
-type Known = (Arc<StatesPair>, Vec<usize>, Vec<usize>);
+/// The groups of a pair and what is unknown of it. The pair itself is not kept, but no other gets its address.
+type Known = (Weak<StatesPair>, Vec<usize>, Vec<usize>);
 
 /// Pairs that are remembered before starting over.
 const MAX_PAIRS: usize = 128;
@@ -269,7 +269,7 @@ impl StateGroups {
         if self.by_pair.len() >= MAX_PAIRS {
             self.by_pair.clear();
         }
-        let known = (pair.clone(), groups.clone(), causes.clone());
+        let known = (Arc::downgrade(pair), groups.clone(), causes.clone());
         self.by_pair.insert(address, known);
         (groups, causes)
     }

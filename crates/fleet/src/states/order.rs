@@ -18,13 +18,13 @@ pub struct OrderChange {
 /// The states that moved among those that are there before and after, given by both positions. As few as possible
 /// moved: the others run in the order in which they did.
 pub(super) fn moved(both: &[(usize, usize)], after: &[Arc<PlannedState>]) -> Vec<OrderChange> {
+    if both.is_sorted_by_key(|(old, _)| *old) && both.is_sorted_by_key(|(_, new)| *new) {
+        return Vec::new();
+    }
     let mut by_old = both.to_vec();
     by_old.sort_unstable();
     let new: Vec<usize> = by_old.iter().map(|(_, new)| *new).collect();
     let stays = longest_rising(&new);
-    if stays.len() == new.len() {
-        return Vec::new();
-    }
     // The positions now of states that stayed, which rise.
     let anchors: Vec<usize> = stays.iter().map(|at| new[*at]).collect();
     let mut is_stable = vec![false; new.len()];

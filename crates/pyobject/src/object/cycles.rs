@@ -27,6 +27,9 @@ thread_local! {
 /// More containers than this are looked through for those that are gone.
 const MANY: usize = 1 << 12;
 
+/// A search inside a render is not worth its time for fewer: the render around it frees them.
+const FEW: usize = 1 << 8;
+
 /// A search inside a render waits until so large a share of what the last one looked at was changed: it looks at that
 /// again, and one for each of many renders in another would take time by the square of what the outer one holds.
 const SHARE: usize = 4;
@@ -110,7 +113,7 @@ impl Drop for Sweep {
 fn sweep() {
     let is_inside = RENDERS.get() > 0;
     let noted = CHANGED.try_with(|changed| changed.borrow().len());
-    if is_inside && noted.is_ok_and(|noted| noted < WORTH.get()) {
+    if is_inside && noted.is_ok_and(|noted| noted < WORTH.get().max(FEW)) {
         return;
     }
     let Ok(mut noted) = CHANGED.try_with(RefCell::take) else {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mapstack_pyobject::{Budget, DictRef, Obj, hash_key, to_str};
+use mapstack_pyobject::{Budget, DictRef, Entries, Obj, hash_key, to_str};
 use mapstack_value::Key;
 use mapstack_value::pytext::Fnmatch;
 
@@ -111,7 +111,8 @@ impl Work<'_> {
 
     /// The arguments of a state by name.
     fn said(&self, id: &Key, module: &Key, body: &DictRef, args: &Obj) -> Result<Said> {
-        let chunk = DictRef::new(Default::default());
+        // Room for what Salt adds and a few arguments.
+        let chunk = DictRef::new(Entries::with_capacity_and_hasher(16, Default::default()));
         chunk.insert("state", Obj::from(module));
         chunk.insert("name", Obj::from(id));
         let names_includers = self.behaviour.states_name_what_includes_them;
@@ -162,7 +163,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A chunk for each name. Without a function there is none.
+    /// A chunk for each name. Without a function there is none, though the names are looked at.
     fn named(&self, said: Said) -> Result<Vec<DictRef>> {
         let Said {
             chunk,
@@ -170,14 +171,9 @@ impl Work<'_> {
             names,
         } = said;
         let mut chunks = Vec::new();
-        let mut add = |live: DictRef| {
-            if let Some(function) = &function {
-                live.insert("fun", function.clone());
-                chunks.push(live);
-            }
-        };
-        if names.is_empty() {
-            add(self.copy(&chunk)?);
+        if let (true, Some(function)) = (names.is_empty(), &function) {
+            chunk.insert("fun", function.clone());
+            chunks.push(self.copy(&chunk)?);
         }
         for (order, name) in (1..).zip(names) {
             let live = self.copy(&chunk)?;
@@ -192,7 +188,10 @@ impl Work<'_> {
                 name => live.insert("name", name.clone()),
             }
             live.insert("name_order", Obj::from(order));
-            add(live);
+            if let Some(function) = &function {
+                live.insert("fun", function.clone());
+                chunks.push(live);
+            }
         }
         Ok(chunks)
     }
