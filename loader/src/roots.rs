@@ -23,6 +23,7 @@ pub struct Roots {
     max_file_size: u64,
     follow_outside_links: bool,
     hide_links: bool,
+    as_in_git: bool,
     ignored: Option<Names>,
 }
 
@@ -83,6 +84,7 @@ impl Roots {
             max_file_size: 32 << 20,
             follow_outside_links: false,
             hide_links: false,
+            as_in_git: false,
             ignored: None,
         }
     }
@@ -146,6 +148,21 @@ impl Roots {
     #[must_use]
     pub fn hide_links(mut self, hide: bool) -> Self {
         self.hide_links = hide;
+        self
+    }
+
+    /// Give modes as git keeps them, which only tells files that can be executed from others: those of a revision can be
+    /// compared with them.
+    ///
+    /// ```
+    /// use mapstack_loader::{FileServer, Roots, SaltPath};
+    /// let manifest = SaltPath::parse("salt://Cargo.toml").unwrap();
+    /// let mode = Roots::new().root("base", ".").modes_as_in_git(true).mode(&manifest, "base").unwrap();
+    /// assert!(mode.is_none_or(|mode| mode == 0o100_644));
+    /// ```
+    #[must_use]
+    pub fn modes_as_in_git(mut self, as_in_git: bool) -> Self {
+        self.as_in_git = as_in_git;
         self
     }
 
@@ -419,7 +436,11 @@ impl FileServer for Roots {
             let Some(real) = root.real()? else { continue };
             if let Some(candidate) = self.locate(root, real, path.as_str())? {
                 let found = fs::metadata(&candidate.on_disk).map_err(|e| candidate.failed(e))?;
-                return Ok(mode_of(&found));
+                let mode = mode_of(&found);
+                return Ok(match self.as_in_git {
+                    true => mode.map(git_mode),
+                    false => mode,
+                });
             }
         }
         Ok(None)
@@ -478,6 +499,14 @@ fn mode_of(found: &fs::Metadata) -> Option<u32> {
 #[cfg(not(unix))]
 fn mode_of(_: &fs::Metadata) -> Option<u32> {
     None
+}
+
+/// The mode of a file in git: others than its owner do not count.
+fn git_mode(mode: u32) -> u32 {
+    match mode & 0o100 {
+        0 => 0o100_644,
+        _ => 0o100_755,
+    }
 }
 
 /// The result of reading an open file.

@@ -267,15 +267,15 @@ fn files_around_the_roots_that_change_are_listed() {
             .filter(|line| line.contains("outside") || line.contains("no file"));
         assert_eq!(lines.collect::<Vec<_>>(), found, "{line}");
     };
-    diff("", 0, &["no file is different"]);
+    diff("", 0, &["no file's content differs"]);
     tree.write("pillar/ssh.sls", b"ssh: {port: 2222}\n");
     tree.write("salted.txt", b"2\n");
     let files =
         "changed outside of the roots, and not compared: 2 files (pillar/ssh.sls, salted.txt)";
     // Nothing that changed was compared.
-    diff("", 2, &["no file of the roots is different", files]);
+    diff("", 2, &["no file's content differs in the roots", files]);
     // Only the formula's files were to be compared.
-    diff("ssh", 0, &["no file of the roots is different", files]);
+    diff("ssh", 0, &["no file's content differs in the roots", files]);
     tree.write(
         "salt/ssh/parameters/defaults.yaml",
         b"values: {port: 2222}\n",
@@ -298,7 +298,7 @@ fn files_around_the_roots_that_change_are_listed() {
     git(tree.path(), &["add", "added.txt"]);
     git(tree.path(), &["commit", "--quiet", "--message=three"]);
     let added = "changed outside of the roots, and not compared: 1 file (added.txt)";
-    let none = "no file of the roots is different";
+    let none = "no file's content differs in the roots";
     diff("--from HEAD~1", 2, &[none, added]);
 }
 

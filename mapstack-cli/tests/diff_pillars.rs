@@ -381,7 +381,7 @@ fn a_checkout_needs_no_flags() {
     };
     let same = lines("diff", 0);
     assert!(
-        same.ends_with("compared: pillars\nno file is different\n"),
+        same.ends_with("compared: pillars\nno file's content differs\n"),
         "{same}"
     );
     tree.write("pillar/a.sls", b"a: 2\n");

@@ -93,7 +93,7 @@ fn revisions_have_their_own_layers() {
         tree.path(),
         &["commit", "--quiet", "--all", "--message=two"],
     );
-    assert_line(tree.path(), line, 0, "no file is different", "");
+    assert_line(tree.path(), line, 0, "no file's content differs", "");
     for change in CHANGES {
         let line = format!("{line} --from HEAD~1 --to HEAD");
         assert_line(tree.path(), &line, 1, change, "");

@@ -318,3 +318,38 @@ fn checkouts_beside_each_other_are_compared_by_their_roots() {
         "states in new/salt",
     );
 }
+
+/// A source that becomes executable changes the mode of the file, though its content stays.
+#[cfg(unix)]
+#[test]
+fn a_mode_that_a_file_keeps_is_compared() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let state = "/etc/x: {file.managed: [{source: 'salt://x'}, {mode: keep}]}\n/etc/y: {file.managed: [{source: 'salt://x'}]}\n";
+    let tree = Tree::new(&[
+        ("old/top.sls", "base: {'*': [web]}\n"),
+        ("new/top.sls", "base: {'*': [web]}\n"),
+        ("old/web.sls", state),
+        ("new/web.sls", state),
+        ("old/x", ""),
+        ("new/x", ""),
+        ("minions/a.yaml", "id: a\n"),
+    ]);
+    for (path, mode) in [("old/x", 0o644), ("new/x", 0o755)] {
+        set_permissions(tree.path().join(path), Permissions::from_mode(mode)).unwrap();
+    }
+    let expected = "\
+1 change on 1 of 1 minion; 0 unaffected
+
+file /etc/x  (web.sls:1, salt://x)
+  - mode: '0644'  <- old/web.sls:1:54
+  + mode: '0755'  <- new/web.sls:1:54
+  on 1 minion: a
+
+compared: states and files of top files
+no file's content differs
+";
+    let line = "diff --from old --to new --minions minions";
+    assert_line(tree.path(), line, 1, expected, "");
+}

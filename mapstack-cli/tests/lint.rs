@@ -763,7 +763,7 @@ fn what_is_not_served_is_said() {
     assert!(
         ran.stdout
             .contains(&format!("not served, and not compared: {}", said[0]))
-            && !ran.stdout.contains("no file is different"),
+            && !ran.stdout.contains("no file's content differs"),
         "{}",
         ran.stdout
     );

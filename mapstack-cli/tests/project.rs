@@ -83,7 +83,7 @@ fn the_root_and_the_formula_are_found() {
         ("impact ntp:pgk", 1, "", "did you mean 'pkg'?"),
         ("impact grains:os_family", 0, "reaches 47 of 47 minions", ""),
         ("diff --from old", 1, "with os_family=RedHat", ""),
-        ("diff --from .", 0, "no file is different", ""),
+        ("diff --from .", 0, "no file's content differs", ""),
     ] {
         assert_line(tree.path(), line, status, out, err);
     }

@@ -1,5 +1,6 @@
 //! A file that a state manages.
 
+use mapstack::Engine;
 use mapstack::minion::Part;
 use mapstack::share::FactRead;
 use mapstack_value::Key;
@@ -12,6 +13,7 @@ use crate::source::Source;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::Unknown;
+use crate::world::mode_of;
 
 /// The state that manages a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +97,8 @@ pub struct ManagedFile {
     pub notes: Vec<String>,
     /// The facts that the state names, to have their values as its content.
     pub looked_up: Vec<FactRead>,
+    /// True if the mode is that of the source.
+    pub keeps_mode: bool,
     /// The reason why the mode is not known, if the state wants that of the source.
     pub mode_unknown: Option<Unknown>,
     pub(crate) plan: Plan,
@@ -123,6 +127,22 @@ impl ManagedFile {
         self.state.id == name
             || self.path.trim_end_matches('/') == name.trim_end_matches('/')
             || name.starts_with("salt://") && url.is_some_and(is_source)
+    }
+
+    /// True if the source has another mode on the file server of an engine, and the file has the mode of its source.
+    ///
+    /// ```
+    /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
+    /// let engine = Engine::new(MemoryFiles::new().file("base", "x", ""));
+    /// let low = [mapstack_yaml::load("{state: file, fun: managed, name: /x, source: 'salt://x', mode: 600}").unwrap()];
+    /// let all = mapstack_files::ManagedFiles::new(&engine, &Minion::new("web1"), &low).all();
+    /// assert!(!all[0].gets_other_mode(&engine));
+    /// ```
+    #[must_use]
+    pub fn gets_other_mode(&self, engine: &Engine) -> bool {
+        let source = self.source.as_ref().filter(|_| self.keeps_mode);
+        let url = source.and_then(|source| source.url.as_deref());
+        url.is_some_and(|url| mode_of(engine, url, &self.state.saltenv) != self.attributes.mode)
     }
 
     /// The way in which the bytes are made.
@@ -158,6 +178,7 @@ impl ManagedFile {
             template: None,
             notes: conditions(chunk),
             looked_up: looked_up(chunk),
+            keeps_mode: false,
             mode_unknown: None,
             plan,
         }

@@ -101,6 +101,7 @@ pub(crate) fn keep_mode(world: &World<'_>, chunk: Chunk<'_>, file: &mut ManagedF
         file.mode_unknown = Some(unread(url));
         return;
     }
+    file.keeps_mode = true;
     match world.mode(url, &chunk.saltenv()) {
         Ok(mode) => file.attributes.mode = Some(mode),
         Err(unknown) => file.mode_unknown = Some(unknown),

@@ -25,6 +25,14 @@ pub(crate) struct World<'w> {
     listed: Arc<AllListed>,
 }
 
+/// The mode of a file of an engine's file server, with four digits; nothing if it is not known.
+pub(crate) fn mode_of(engine: &Engine, url: &str, saltenv: &str) -> Option<String> {
+    let asked = SaltPath::parse(url).ok()?;
+    let saltenv = asked.saltenv().unwrap_or(saltenv).to_owned();
+    let mode = engine.files().mode(&asked, &saltenv).ok().flatten()?;
+    Some(format!("{:04o}", mode & 0o7777))
+}
+
 /// The names in all saltenvs, listed when they are asked for.
 #[derive(Default)]
 pub(crate) struct AllListed(Mutex<HashMap<String, Arc<Listed>>>);
@@ -91,13 +99,7 @@ impl<'w> World<'w> {
 
     /// The mode of a file of the file server, with four digits (Salt: `cp.stat_file`).
     pub fn mode(&self, url: &str, saltenv: &str) -> Result<String, Unknown> {
-        let asked = SaltPath::parse(url).ok();
-        let mode = asked.and_then(|asked| {
-            let saltenv = asked.saltenv().unwrap_or(saltenv).to_owned();
-            self.engine.files().mode(&asked, &saltenv).ok().flatten()
-        });
-        let octal = mode.map(|mode| format!("{:04o}", mode & 0o7777));
-        octal.ok_or_else(|| {
+        mode_of(self.engine, url, saltenv).ok_or_else(|| {
             Unknown::new(
                 Reason::NotBuiltIn,
                 format!("the mode of {url} is not known"),

@@ -216,7 +216,8 @@ impl<'e> StatePlans<'e> {
     /// True if no change reaches compiled states, nor the files that these make.
     pub(crate) fn leaves(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
         let is_left = |changed: &ChangedFiles| {
-            self.stays(before, changed) && !before.files.iter().any(|one| is_reached(one, changed))
+            self.stays(before, changed)
+                && !before.files.iter().any(|one| self.reaches(one, changed))
         };
         changed.is_some_and(is_left)
     }
@@ -255,6 +256,11 @@ impl<'e> StatePlans<'e> {
         is_whole && !changed.reaches_states(reads, has_one_saltenv)
     }
 
+    /// True if a change reaches a file, or one that was looked for before it. The mode of a file is not in its content.
+    fn reaches(&self, one: &FileOfMinion, changed: &ChangedFiles) -> bool {
+        looked_for(one).any(|looked| changed.has(looked)) || one.file.gets_other_mode(self.engine)
+    }
+
     fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<Planned> {
         let files = self.files.of(minion, &compiled);
         let only = match &self.wanted {
@@ -273,7 +279,7 @@ impl<'e> StatePlans<'e> {
         minion: &Minion,
         changed: &ChangedFiles,
     ) -> Arc<Planned> {
-        let reached = before.files.iter().filter(|one| is_reached(one, changed));
+        let reached = before.files.iter().filter(|one| self.reaches(one, changed));
         let reached: HashSet<usize> = reached.map(|one| one.file.state.position).collect();
         if reached.is_empty() {
             return before.clone();
@@ -424,11 +430,6 @@ impl Planned {
 /// True if the text of a file is unknown, so that it is compared with nothing.
 fn is_unknown(one: &FileOfMinion) -> bool {
     matches!(one.made.content, mapstack_files::Content::Unknown(_))
-}
-
-/// True if a change reaches a file, or one that was looked for before it.
-fn is_reached(one: &FileOfMinion, changed: &ChangedFiles) -> bool {
-    looked_for(one).any(|looked| changed.has(looked))
 }
 
 /// The files that a managed file is made of, and those that were looked for, also if its text is unknown.

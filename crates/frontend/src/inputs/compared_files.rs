@@ -87,11 +87,15 @@ impl ComparedFiles {
             own = Err(error);
             Origin::of(&roots, &directories)
         })?;
+        let reading = Reading {
+            follows_outside_links: follow,
+            modes_as_in_git: states.iter().any(|state| state.is_revision()),
+        };
         let side = |flag: &str, state: &str| -> Result<Backends, InputError> {
             if only_pillars {
                 return Ok(Backends::default());
             }
-            let served = side(follow, &origin, &roots, flag, state)?;
+            let served = side(reading, &origin, &roots, flag, state)?;
             match config.filter(|_| files.root.is_empty()) {
                 Some(config) => beside_remotes(files, config, served),
                 None => Ok(served),
@@ -101,7 +105,12 @@ impl ComparedFiles {
         let (mut pillars, mut no_pillars) = (None, None);
         if let Some(config) = compiling {
             let sides = own.and_then(|own| {
-                of_pillars((follow, absent), (&origin, &roots, own), config, (from, to))
+                of_pillars(
+                    (reading, absent),
+                    (&origin, &roots, own),
+                    config,
+                    (from, to),
+                )
             });
             match sides {
                 Ok(sides) => pillars = Some(sides),
@@ -144,7 +153,7 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
-    (follow, absent): (bool, &[String]),
+    (reading, absent): (Reading, &[String]),
     (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
     config: Config,
     (from, to): (&str, &str),
@@ -153,8 +162,8 @@ fn of_pillars(
         Arc::new(Absent::new(Snapshot::new(files), absent))
     };
     let files = [
-        kept(side(follow, origin, &own, "--from", from)?),
-        kept(side(follow, origin, &own, "--to", to)?),
+        kept(side(reading, origin, &own, "--from", from)?),
+        kept(side(reading, origin, &own, "--to", to)?),
     ];
     let below_roots = below_roots(&own, roots);
     let all = [&own, roots].concat();
@@ -226,6 +235,10 @@ impl<'s> State<'s> {
         }
     }
 
+    fn is_revision(self) -> bool {
+        matches!(self, State::Revision(_))
+    }
+
     fn of(roots: &[(String, PathBuf)], name: &'s str) -> Self {
         if name == NOW {
             return State::Now;
@@ -251,8 +264,16 @@ pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
     }
 }
 
+/// The way in which directories are read.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    follows_outside_links: bool,
+    /// Files have the modes that git keeps, as one of the states is a revision.
+    modes_as_in_git: bool,
+}
+
 fn side(
-    follow: bool,
+    reading: Reading,
     origin: &Origin,
     roots: &[(String, PathBuf)],
     flag: &str,
@@ -262,7 +283,7 @@ fn side(
         State::Now => {
             let roots = or_here(roots).iter();
             let now = roots.map(|(env, root)| (env.as_str(), root.clone()));
-            return Ok(directories(follow, now));
+            return Ok(directories(reading, now));
         }
         State::Revision(name) => return revision(or_here(roots), flag, name),
         State::Directory(directory) => directory,
@@ -270,14 +291,17 @@ fn side(
     let moved = roots.iter();
     let moved = moved.map(|(env, root)| (env.as_str(), origin.copy_in(directory, root)));
     Ok(match roots.is_empty() {
-        true => directories(follow, [("base", directory.to_path_buf())].into_iter()),
-        false => directories(follow, moved),
+        true => directories(reading, [("base", directory.to_path_buf())].into_iter()),
+        false => directories(reading, moved),
     })
 }
 
-fn directories<'r>(follow: bool, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
+fn directories<'r>(reading: Reading, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
     let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
-    Backends::new(vec![Box::new(roots.follow_outside_links(follow))])
+    let roots = roots.follow_outside_links(reading.follows_outside_links);
+    Backends::new(vec![Box::new(
+        roots.modes_as_in_git(reading.modes_as_in_git),
+    )])
 }
 
 #[cfg(feature = "git")]

@@ -319,8 +319,8 @@ impl Accounting {
     fn no_change(&self) -> Option<String> {
         let is_same = self.changed == 0 && self.unrelated.is_empty() && self.unserved.is_empty();
         is_same.then(|| match self.outside.is_empty() {
-            true => "no file is different".into(),
-            false => "no file of the roots is different".into(),
+            true => "no file's content differs".into(),
+            false => "no file's content differs in the roots".into(),
         })
     }
 

@@ -198,7 +198,7 @@ users: a
 
 2 more changes not shown; -o json has all
 nothing was compared
-no file is different
+no file's content differs
 "
         );
         let [a, b, _] = differences.groups() else {
