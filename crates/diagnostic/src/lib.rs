@@ -16,6 +16,6 @@ mod words;
 pub use error::{Error, Result};
 pub use means::Means;
 pub use message::{Cause, Diagnostic, ErrorKind, Severity, Step, told};
-pub use place::{Place, line_and_column};
+pub use place::{KeyedText, Place, line_and_column};
 pub use sanitize::{is_acting, named, sanitize};
 pub use suggest::nearest;

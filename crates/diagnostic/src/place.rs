@@ -1,6 +1,6 @@
 //! A place in a text.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -120,6 +120,43 @@ impl Place {
             last.push_front(lines);
             found
         })
+    }
+}
+
+/// A file in which the places of many keys are looked for: the first one takes time by the size of the text, and each
+/// further one hardly any.
+///
+/// ```
+/// let text = mapstack_diagnostic::KeyedText::new("web.sls", "nginx-conf: 1\nnginx: 2\n");
+/// assert_eq!(text.place(&["nginx"]).to_string(), "web.sls:2:1");
+/// ```
+pub struct KeyedText {
+    file: String,
+    source: Arc<str>,
+    index: OnceCell<words::Index>,
+}
+
+impl KeyedText {
+    /// The text of a file.
+    pub fn new(file: impl Into<String>, source: impl Into<Arc<str>>) -> Self {
+        KeyedText {
+            file: file.into(),
+            source: source.into(),
+            index: OnceCell::new(),
+        }
+    }
+
+    /// The same as [`Place::of_keys`].
+    #[must_use]
+    pub fn place(&self, keys: &[&str]) -> Place {
+        let index = self.index.get_or_init(|| words::Index::new(&self.source));
+        let Range { start, end } = index.range_of(&self.source, keys);
+        Place {
+            file: self.file.clone(),
+            source: self.source.clone(),
+            start,
+            end,
+        }
     }
 }
 

@@ -2,33 +2,36 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack_diagnostic::{Error, ErrorKind, Place, Step};
+use mapstack_diagnostic::{Error, ErrorKind, KeyedText, Place, Step};
 use mapstack_value::Key;
 
 use crate::compile::{Refusal, RefusalKind};
 use crate::render::GotSls;
 
-/// A file as people open it, and its text.
-type File = (String, Arc<str>);
+/// The text of a file, if it can be read.
+type File = Option<Rc<KeyedText>>;
 
 /// Finds the places of states in sls.
 pub struct Places<'p> {
     engine: &'p Engine,
     sls: &'p [GotSls],
-    files: RefCell<HashMap<(String, String), Option<File>>>,
+    files: RefCell<HashMap<(String, String), File>>,
 }
 
 /// True if a place lies in the block of an ID: each line between is indented deeper.
 fn is_below(id: &Place, place: &Place) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(id.line_text());
-    let lines = place.source.lines().take(place.line()).skip(id.line());
+    let Some(between) = place.source.get(id.end..place.end) else {
+        return false;
+    };
+    let lines = between.lines().skip(1);
     let mut lines = lines.filter(|line| !line.trim().is_empty());
-    place.line() >= id.line() && lines.all(|line| indent(line) > own)
+    lines.all(|line| indent(line) > own)
 }
 
 impl<'p> Places<'p> {
@@ -54,13 +57,13 @@ impl<'p> Places<'p> {
     /// The place of the last of some keys that stands in an sls as it is. A name that a template makes has none.
     #[must_use]
     pub fn place(&self, sls: &GotSls, keys: &[&str]) -> Option<Place> {
-        let (shown, text) = self.file(sls)?;
+        let text = self.file(sls)?;
         let counts = (1..=keys.len()).rev();
         let mut places = counts.filter_map(|count| {
-            let of = |count| Place::of_keys(shown.as_str(), text.clone(), &keys[..count]);
-            let place = of(count);
+            let place = text.place(&keys[..count]);
             let is_there = &place.source[place.start..place.end] == keys[count - 1];
-            (is_there && (count == 1 || is_below(&of(1), &place))).then_some(place)
+            let id = || text.place(&keys[..1]);
+            (is_there && (count == 1 || is_below(&id(), &place))).then_some(place)
         });
         places.next()
     }
@@ -79,7 +82,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    fn file(&self, sls: &GotSls) -> Option<File> {
+    fn file(&self, sls: &GotSls) -> File {
         let key = (sls.saltenv.clone(), sls.path.clone());
         let mut files = self.files.borrow_mut();
         let file = files.entry(key).or_insert_with(|| {
@@ -88,8 +91,8 @@ impl<'p> Places<'p> {
             else {
                 return None;
             };
-            let text = String::from_utf8_lossy(&bytes).into();
-            Some((on_disk.display().to_string(), text))
+            let text = String::from_utf8_lossy(&bytes);
+            Some(Rc::new(KeyedText::new(on_disk.display().to_string(), text)))
         });
         file.clone()
     }

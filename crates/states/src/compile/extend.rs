@@ -1,6 +1,8 @@
 //! Extending states (Salt: `reconcile_extend` and `find_name`).
 
-use mapstack_pyobject::{DictRef, Obj, equal};
+use std::collections::HashMap;
+
+use mapstack_pyobject::{Budget, DictRef, Obj, equal};
 use mapstack_value::Key;
 
 use super::keywords::is_requisite;
@@ -114,55 +116,20 @@ impl Work<'_> {
             return Ok(());
         }
         let args = item(state, module)?;
+        let mut arguments = None;
         each(self.budget, more, &mut |_, arg| {
-            if self.replace_argument(&args, &arg)? {
+            let arguments = match &mut arguments {
+                Some(known) => known,
+                none => none.insert(Arguments::new(self.budget, &args)?),
+            };
+            if arguments.replace(&arg)? {
                 return Ok(());
             }
             if args.is_same(more) {
                 return exception("a list of arguments extends itself without end");
             }
-            list(&args)?.change(|args| args.push(arg));
-            Ok(())
+            arguments.push(arg)
         })
-    }
-
-    /// Put an argument in the place of those of its name. True if there were any.
-    fn replace_argument(&self, args: &Obj, arg: &Obj) -> Result<bool> {
-        let mut is_replaced = false;
-        let put = |index: usize, arg: &Obj| -> Result<()> {
-            list(args)?.change(|args| {
-                if let Some(place) = args.get_mut(index) {
-                    *place = arg.clone();
-                }
-            });
-            Ok(())
-        };
-        each(self.budget, args, &mut |index, old| {
-            match (arg, &old) {
-                (Obj::Str(_), Obj::Str(_)) => {
-                    put(index, arg)?;
-                    is_replaced = true;
-                }
-                (Obj::Dict(new), Obj::Dict(old)) => {
-                    let (name, value) = first(new)?;
-                    let (old_name, old_value) = first(old)?;
-                    if name == old_name {
-                        if name.as_str().is_some_and(is_requisite) {
-                            extend(self.budget, &old_value, &value)?;
-                        } else {
-                            put(index, arg)?;
-                        }
-                        is_replaced = true;
-                    } else if name.as_str() == Some("name") && old_name.as_str() == Some("names") {
-                        // The argument is replaced, and the name is added nevertheless.
-                        put(index, arg)?;
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(is_replaced)
     }
 
     /// The states that a name means: the ID, or those with an argument of that value. With the module `sls` they are
@@ -194,6 +161,7 @@ impl Work<'_> {
             } else if contains(self.budget, &state, module)?
                 && let Obj::List(args) = item(&state, module)?
             {
+                self.budget.burn(args.len())?;
                 for arg in args.items() {
                     if let Obj::Dict(arg) = arg
                         && arg.len() == 1
@@ -205,6 +173,113 @@ impl Work<'_> {
             }
         }
         Ok(found)
+    }
+}
+
+/// The arguments of a state, and where each name is among them.
+struct Arguments<'a> {
+    budget: &'a Budget<'a>,
+    all: &'a Obj,
+    by_name: HashMap<Key, Vec<usize>>,
+    texts: Vec<usize>,
+    has_empty: bool,
+    len: usize,
+}
+
+impl<'a> Arguments<'a> {
+    fn new(budget: &'a Budget<'a>, all: &'a Obj) -> Result<Self> {
+        let mut arguments = Arguments {
+            budget,
+            all,
+            by_name: HashMap::new(),
+            texts: Vec::new(),
+            has_empty: false,
+            len: 0,
+        };
+        for arg in items(budget, all)? {
+            arguments.note(&arg);
+        }
+        Ok(arguments)
+    }
+
+    /// Note the next argument.
+    fn note(&mut self, arg: &Obj) {
+        match arg {
+            Obj::Str(_) => self.texts.push(self.len),
+            Obj::Dict(arg) => match arg.entry_at(0) {
+                Some((name, _)) => self.by_name.entry(name).or_default().push(self.len),
+                None => self.has_empty = true,
+            },
+            _ => {}
+        }
+        self.len += 1;
+    }
+
+    fn push(&mut self, arg: Obj) -> Result<()> {
+        let args = list(self.all)?;
+        self.note(&arg);
+        args.change(|args| args.push(arg));
+        Ok(())
+    }
+
+    fn put(&self, places: &[usize], arg: &Obj) -> Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        self.budget.burn(places.len())?;
+        list(self.all)?.change(|args| {
+            for place in places {
+                if let Some(place) = args.get_mut(*place) {
+                    *place = arg.clone();
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Put an argument in the place of those of its name. True if there were any.
+    fn replace(&mut self, arg: &Obj) -> Result<bool> {
+        let new = match arg {
+            Obj::Str(_) => {
+                self.put(&self.texts, arg)?;
+                return Ok(!self.texts.is_empty());
+            }
+            Obj::Dict(new) if self.has_empty || !self.by_name.is_empty() => new,
+            _ => return Ok(false),
+        };
+        let (name, value) = first(new)?;
+        if self.has_empty {
+            return exception("a mapping is empty");
+        }
+        let places = self.by_name.get(&name).cloned().unwrap_or_default();
+        if name.as_str().is_some_and(is_requisite) {
+            for place in &places {
+                self.grow(*place, &value)?;
+            }
+        } else {
+            self.put(&places, arg)?;
+        }
+        if name.as_str() == Some("name")
+            && let Some(names) = self.by_name.remove(&Key::from("names"))
+        {
+            // The argument is replaced, and the name is added nevertheless.
+            self.put(&names, arg)?;
+            self.by_name.entry(name).or_default().extend(names);
+        }
+        Ok(!places.is_empty())
+    }
+
+    /// Add to a requisite.
+    fn grow(&mut self, place: usize, more: &Obj) -> Result<()> {
+        let old = match self.all {
+            Obj::List(args) => args.get(place),
+            other => items(self.budget, other)?.get(place).cloned(),
+        };
+        let (_, old) = first(mapping(&old.unwrap_or_default())?)?;
+        if old.is_same(self.all) {
+            return exception("a list of arguments extends itself without end");
+        }
+        extend(self.budget, &old, more)
     }
 }
 

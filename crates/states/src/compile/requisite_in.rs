@@ -1,11 +1,13 @@
 //! Requisites that are written at the other state, and arguments that states use of each other (Salt: `requisite_in`).
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use mapstack_pyobject::{DictRef, Obj, equal};
 use mapstack_value::Key;
 
 use super::extend::Extensions;
-use super::keywords::{is_moved, is_never_used};
+use super::keywords::{is_moved, is_never_used, is_requisite};
 use super::python::{contains, each, first, is_internal, item, items, key, list, mapping};
 use super::refusal::{Refusal, RefusalKind, Result, exception, path_of};
 use super::work::Work;
@@ -32,6 +34,13 @@ impl Giver<'_> {
     fn as_item(&self) -> Obj {
         Obj::dict([(self.module.clone(), Obj::from(self.id))])
     }
+}
+
+/// The arguments that a state shares: all, or only requisites.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    Requisites,
 }
 
 /// The requisites and arguments that states get from others.
@@ -124,6 +133,7 @@ impl Work<'_> {
 
     /// Give to the states of a list. What an item names is given to again for each item behind it, as in Salt.
     fn give_to_listed(&mut self, giver: &Giver<'_>, listed: &Obj, given: &mut Given) -> Result<()> {
+        let is_shared = matches!(giver.argument, "use" | "use_in");
         let mut targets: Vec<(Obj, Key)> = Vec::new();
         for one in items(self.budget, listed)? {
             let Some(one) = self.as_requisite(giver.high, one)? else {
@@ -132,30 +142,31 @@ impl Work<'_> {
             let Some((module, name)) = one.entry_at(0) else {
                 continue;
             };
+            let mut more = vec![(name.clone(), module.clone())];
             if module.as_str() == Some("sls") {
-                targets = self.states_of_sls(giver.high, &name)?;
-            } else {
-                targets.push((name.clone(), module.clone()));
+                targets.clear();
+                more = self.states_of_sls(giver.high, &name)?;
             }
             self.without_function(giver, &module, &name)?;
+            if is_shared {
+                self.share_with(giver, &mut targets, more, given)?;
+                continue;
+            }
+            targets.extend(more);
             for (name, module) in &targets {
                 self.budget.burn(1)?;
-                match giver.argument {
-                    "use" | "use_in" => self.share_arguments(giver, name, module, given)?,
-                    "prereq" => {
-                        for (id, module) in self.find_name(name, module, giver.high, true)? {
-                            self.prerequire(given, &id, &module, giver.as_item())?;
-                        }
+                if giver.argument == "prereq" {
+                    for (id, module) in self.find_name(name, module, giver.high, true)? {
+                        self.prerequire(given, &id, &module, giver.as_item())?;
                     }
-                    _ => {
-                        if giver.argument == "prereq_in" && self.tells_prerequired() {
-                            let other = Obj::dict([(module.clone(), name.clone())]);
-                            self.prerequire(given, giver.id, giver.module, other)?;
-                        }
-                        let name = key(name)?;
-                        self.give(giver, &name, module, given)?;
-                    }
+                    continue;
                 }
+                if giver.argument == "prereq_in" && self.tells_prerequired() {
+                    let other = Obj::dict([(module.clone(), name.clone())]);
+                    self.prerequire(given, giver.id, giver.module, other)?;
+                }
+                let name = key(name)?;
+                self.give(giver, &name, module, given)?;
             }
         }
         Ok(())
@@ -278,14 +289,37 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Give the state's arguments to another that lacks them (`use_in`), or the other's to the state (`use`).
+    /// Share arguments with more states, and again with those of earlier items: this replaces the arguments by themselves,
+    /// except requisites, whose lists grow. Only states that share requisites are kept for the items behind.
+    fn share_with(
+        &self,
+        giver: &Giver<'_>,
+        earlier: &mut Vec<(Obj, Key)>,
+        more: Vec<(Obj, Key)>,
+        given: &mut Given,
+    ) -> Result<()> {
+        for target in &*earlier {
+            self.share_arguments(giver, target, Part::Requisites, given)?;
+        }
+        for target in more {
+            if self.share_arguments(giver, &target, Part::All, given)? {
+                earlier.push(target);
+            }
+        }
+        Ok(())
+    }
+
+    /// Give the state's arguments to another that lacks them (`use_in`), or the other's to the state (`use`). True if
+    /// requisites are among them.
     fn share_arguments(
         &self,
         giver: &Giver<'_>,
-        name: &Obj,
-        module: &Key,
+        (name, module): &(Obj, Key),
+        part: Part,
         given: &mut Given,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        self.budget.burn(1)?;
+        let mut has_requisites = false;
         for (id, other) in self.find_name(name, module, giver.high, true)? {
             if !Obj::from(&id).truthy()? {
                 continue;
@@ -297,46 +331,51 @@ impl Work<'_> {
             };
             let known = self.names_of_arguments(giver.high, to.0, to.1)?;
             let args = given.arguments(to.0, to.1)?;
-            self.copy_arguments(giver.high, from.0, from.1, &known, &args)?;
+            for (name, arg) in self.shared_arguments(giver.high, from, &known)? {
+                let is_requisite = name.as_str().is_some_and(is_requisite);
+                has_requisites |= is_requisite;
+                if is_requisite || part == Part::All {
+                    list(&args)?.change(|args| args.push(arg));
+                }
+            }
         }
-        Ok(())
+        Ok(has_requisites)
     }
 
-    fn copy_arguments(
+    /// The arguments of a state that another takes, which knows some.
+    fn shared_arguments(
         &self,
         high: &DictRef,
-        id: &Key,
-        module: &Key,
-        known: &[Key],
-        to: &Obj,
-    ) -> Result<()> {
+        (id, module): (&Key, &Key),
+        known: &HashSet<Key>,
+    ) -> Result<Vec<(Key, Obj)>> {
         let state = high.get(id).unwrap_or_default();
+        let mut shared = Vec::new();
         for arg in items(self.budget, &item(&state, module)?)? {
             let Obj::Dict(dict) = &arg else { continue };
             if dict.len() != 1 {
                 continue;
             }
             let (name, _) = first(dict)?;
-            if known.contains(&name) || name.as_str().is_some_and(is_never_used) {
-                continue;
+            if !known.contains(&name) && !name.as_str().is_some_and(is_never_used) {
+                shared.push((name, arg));
             }
-            list(to)?.change(|args| args.push(arg));
         }
-        Ok(())
+        Ok(shared)
     }
 
     /// The names of the arguments of a state (Salt: `state_args`).
-    fn names_of_arguments(&self, high: &DictRef, id: &Key, module: &Key) -> Result<Vec<Key>> {
+    fn names_of_arguments(&self, high: &DictRef, id: &Key, module: &Key) -> Result<HashSet<Key>> {
         let state = high.get(id).unwrap_or_default();
         if state.is_none() || !contains(self.budget, &state, module)? {
-            return Ok(Vec::new());
+            return Ok(HashSet::new());
         }
-        let mut names = Vec::new();
+        let mut names = HashSet::new();
         for arg in items(self.budget, &item(&state, module)?)? {
             if let Obj::Dict(arg) = arg
                 && arg.len() == 1
             {
-                names.push(first(&arg)?.0);
+                names.insert(first(&arg)?.0);
             }
         }
         Ok(names)

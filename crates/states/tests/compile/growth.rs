@@ -107,3 +107,16 @@ fn each_state_costs_as_much_in_a_large_tree() {
         assert!(each[0] >= 1.0, "{kind} is free: {each:?}");
     }
 }
+
+#[test]
+fn each_shared_argument_costs_as_much_among_many() {
+    let each = [25, 50, 100, 200].map(|n| {
+        let all: Vec<String> = (0..n).map(|at| format!("{{test: a{at}}}")).collect();
+        let all = all.join(", ");
+        let high = states(n, |at| format!("{{x{at}: 1}}, {{use: [{all}]}}"));
+        steps(&high) as f64 / (n * n) as f64
+    });
+    for each_here in each {
+        assert!(each_here <= each[0] * MOST, "{each:?}");
+    }
+}
