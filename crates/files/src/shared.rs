@@ -187,7 +187,7 @@ impl<'e> SharedFiles<'e> {
         let is_left = |one: &&FileOfMinion| !reached.contains(&position(one));
         let mut files: Vec<FileOfMinion> = before.iter().filter(is_left).cloned().collect();
         let reached = reached.iter().copied().collect();
-        files.extend(self.made(minion, states, Some(reached)));
+        files.extend(self.made(minion, states, Some(&reached)));
         files.sort_by_key(position);
         files
     }
@@ -196,7 +196,7 @@ impl<'e> SharedFiles<'e> {
         &self,
         minion: &Minion,
         states: &Arc<Compiled>,
-        only: Option<BTreeSet<usize>>,
+        only: Option<&BTreeSet<usize>>,
     ) -> Vec<FileOfMinion> {
         let minion = states.changed.as_ref().unwrap_or(minion);
         let of_minion = OfMinion {
@@ -248,12 +248,12 @@ struct OfMinion<'m, 'e> {
 }
 
 impl<'e> OfMinion<'_, 'e> {
-    fn list(&self, states: &Arc<Compiled>, only: Option<BTreeSet<usize>>) -> Arc<List> {
+    fn list(&self, states: &Arc<Compiled>, only: Option<&BTreeSet<usize>>) -> Arc<List> {
         let is_windows = is_windows(self.minion);
         let address = Arc::as_ptr(states) as usize;
         let work = |run: &Run<'e>| {
             let world = World::in_run(run, is_windows);
-            let files = match &only {
+            let files = match only {
                 Some(only) => of_states(&world, &states.low, |at| only.contains(&at)),
                 None => all(&world, &states.low),
             };
@@ -271,7 +271,7 @@ impl<'e> OfMinion<'_, 'e> {
                 let key = ListKey {
                     states: address,
                     is_windows,
-                    only: only.clone(),
+                    only: only.cloned(),
                 };
                 self.shared.lists.find(key, &self.answers, &run, work)
             }
