@@ -66,10 +66,8 @@ impl ComparedFiles {
         let follow = served::follows_outside_links(files, config);
         let project = files.project.as_ref();
         let absent = project.map_or(&[][..], |project| &project.absent);
-        let compiling = match with_pillars {
-            true => pillars::compiling(config, files)?,
-            false => None,
-        };
+        let compiling = with_pillars.then(|| pillars::compiling(config, files));
+        let compiling = compiling.transpose()?.flatten();
         let roots = served::roots(files, config)?;
         // A configuration can be about pillars alone.
         let only_pillars = compiling.is_some() && roots.is_empty() && config.is_some();
@@ -95,11 +93,7 @@ impl ComparedFiles {
             if only_pillars {
                 return Ok(Backends::default());
             }
-            let served = side(reading, &origin, &roots, flag, state)?;
-            match config.filter(|_| files.root.is_empty()) {
-                Some(config) => beside_remotes(files, config, served),
-                None => Ok(served),
-            }
+            with_remotes(files, config, side(reading, &origin, &roots, flag, state)?)
         };
         let (before, after) = (side("--from", from)?, side("--to", to)?);
         let (mut pillars, mut no_pillars) = (None, None);
@@ -118,10 +112,7 @@ impl ComparedFiles {
                 Err(error) => no_pillars = Some(error.to_string()),
             }
         }
-        let all = match pillars {
-            Some(_) => all,
-            None => roots,
-        };
+        let all = if pillars.is_some() { all } else { roots };
         let outside = UnservedFiles::between(&origin, &all, states);
         let around = ComparedDirectory::new(&origin, &all, states)?;
         Ok(ComparedFiles {
@@ -132,6 +123,18 @@ impl ComparedFiles {
             outside,
             around,
         })
+    }
+}
+
+/// Files with the remote roots of a configuration, if it says what is served.
+fn with_remotes(
+    files: &Files,
+    config: Option<&Config>,
+    served: Backends,
+) -> Result<Backends, InputError> {
+    match config.filter(|_| files.root.is_empty()) {
+        Some(config) => beside_remotes(files, config, served),
+        None => Ok(served),
     }
 }
 
