@@ -117,13 +117,9 @@ fn report(
             if run.is_followed()
                 && let Some(path) = steps(key, &query.delimiter)
             {
-                let is_plain = ConfigGet {
-                    delimiter: query.delimiter.clone(),
-                    ..ConfigGet::default()
-                } == *query;
                 run.flows(Flow::Config {
                     path: &path,
-                    merged: !is_plain,
+                    query,
                     is,
                 });
             }

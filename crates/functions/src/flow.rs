@@ -1,7 +1,7 @@
 //! The ways of values through functions, for observers that want to know where values come from.
 
 use mapstack_merge::Options;
-use mapstack_minion::Part;
+use mapstack_minion::{ConfigGet, Part};
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::{Key, Path, Value};
 
@@ -68,8 +68,8 @@ pub enum Flow<'f> {
     Config {
         /// The steps.
         path: &'f [Key],
-        /// True if several parts were merged.
-        merged: bool,
+        /// The other arguments.
+        query: &'f ConfigGet,
         /// The value that was found.
         is: &'f Obj,
     },

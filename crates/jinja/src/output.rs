@@ -121,6 +121,8 @@ pub struct Output {
     map: Option<SourceMap>,
     limit: usize,
     secret: Vec<Range<usize>>,
+    /// The number that a tracer gave to what begins here.
+    begin: usize,
 }
 
 impl Output {
@@ -131,6 +133,7 @@ impl Output {
             map: Some(SourceMap::default()),
             limit,
             secret: Vec::new(),
+            begin: 0,
         }
     }
 
@@ -149,7 +152,22 @@ impl Output {
             map: None,
             limit,
             secret: Vec::new(),
+            begin: 0,
         }
+    }
+
+    /// The same output with a source map, for a tracer that gave it a number.
+    pub fn traced(self, begin: usize) -> Self {
+        Output {
+            map: Some(SourceMap::default()),
+            begin,
+            ..self
+        }
+    }
+
+    /// The number that a tracer gave to it.
+    pub fn begin(&self) -> usize {
+        self.begin
     }
 
     /// True if it keeps a source map.
@@ -205,11 +223,6 @@ impl Output {
                 .into_iter()
                 .map(|range| start + range.start..start + range.end),
         );
-    }
-
-    /// The text so far, and which bytes of it are secret.
-    pub fn into_text(self) -> (String, Vec<Range<usize>>) {
-        (self.text, self.secret)
     }
 
     /// The text and where it came from.

@@ -73,6 +73,14 @@ pub trait Tracer {
     /// The last operand was printed by a tag.
     fn printed(&self, _by: &TemplatePlace, _value: &Obj) {}
 
+    /// Statements begin to print a text that becomes a value: a macro, for example. The result is given with the text.
+    fn captures(&self) -> usize {
+        0
+    }
+
+    /// A text that statements printed has become a value; `map` says where each part of it comes from.
+    fn captured(&self, _begin: usize, _text: &Str, _map: &SourceMap) {}
+
     /// A tag read a value from a text; `map` says where each part of the text comes from. `template` is the template
     /// that printed it. The value becomes an operand.
     fn loaded(&self, _template: &TemplatePlace, _text: &str, _map: &SourceMap, _value: &Obj) {}

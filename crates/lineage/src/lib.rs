@@ -20,6 +20,7 @@
 mod bounds;
 mod explain;
 mod flow;
+mod in_config;
 mod layers;
 mod of_pillar;
 mod pillar;
@@ -456,9 +457,10 @@ impl Lineage {
         };
         let all: Vec<Ancestor> = node.past.iter().map(ancestor).collect();
         let past = all.iter().enumerate().filter(|(index, past)| {
-            let next = all.get(index + 1).map_or(value, |next| &next.value);
-            // A layer that is merged again changes nothing where it is the last one.
-            !(past.by == past.layer && past.value.is_same(next))
+            let next = all.get(index + 1);
+            let (next, its) = next.map_or((value, &spot), |next| (&next.value, &next.spot));
+            // A layer that is merged again changes nothing where it is the last one, nor does a copy of a value.
+            !(past.value.is_same(next) && (past.by == past.layer || past.spot == *its))
         });
         let past = past.map(|(_, past)| past.clone()).collect();
         let inputs = node.claim().map(|claim| self.inputs(&claim.at));
@@ -620,6 +622,10 @@ impl Lineage {
             At::Below(inside) | At::Somewhere(inside) | At::Printed(inside, _) => {
                 self.served_spot(inside)
             }
+            At::Merged(node) => match node.claim() {
+                Some(claim) => self.served_spot(&claim.at),
+                None => Spot::Unknown,
+            },
             At::Nowhere => Spot::Argument,
         }
     }

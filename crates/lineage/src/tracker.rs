@@ -8,9 +8,10 @@ use mapstack::hooks::{Edits, Hooks, MergedKind, MergedLayer, Moment, ValueHooks}
 use mapstack_diagnostic::Place;
 use mapstack_matcher::{Definition, Matcher, MatcherKind};
 use mapstack_merge::{Options, merge_observed};
-use mapstack_minion::{Minion, Part};
+use mapstack_minion::{ConfigGet, Minion, Part};
 use mapstack_value::{Key, Map, Path, Value};
 
+use crate::in_config::in_config;
 use crate::layers::{Because, Layer, LayerKind, Merged};
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Merging, Node};
@@ -338,11 +339,13 @@ impl Tracker {
         let at = match first.kind() {
             MatcherKind::Grains => At::Fact(Some(Part::Grains), path),
             MatcherKind::Pillar => At::Fact(Some(Part::Pillar), path),
-            MatcherKind::Config if config_get_strategy.is_none() => {
-                let (part, path) = facts.config_place(&path);
-                At::Fact(part, path)
+            MatcherKind::Config => {
+                let query = ConfigGet {
+                    merge: config_get_strategy.clone(),
+                    ..ConfigGet::default()
+                };
+                in_config(facts, &path, &query)
             }
-            MatcherKind::Config => At::Somewhere(Box::new(At::Fact(None, path))),
             MatcherKind::MapData => self.in_data(&path),
             MatcherKind::CustomData | MatcherKind::Static => At::Nowhere,
         };

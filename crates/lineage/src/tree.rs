@@ -47,6 +47,8 @@ pub(crate) enum At {
     Computed(Arc<Place>, Arc<[At]>),
     /// A position in a text that tags of a template printed, with the origins of what they printed.
     Printed(Box<At>, Arc<[Node]>),
+    /// The positions in several places that were merged.
+    Merged(Arc<Node>),
     /// A position that is not known.
     Unknown,
     /// An unknown position inside this one.
@@ -61,6 +63,7 @@ impl At {
         match self {
             At::Statement(_) | At::Computed(..) | At::Unknown | At::Mark(..) => true,
             At::Below(inside) | At::Somewhere(inside) | At::Printed(inside, _) => inside.is_near(),
+            At::Merged(inside) => inside.claim().is_some_and(|claim| claim.at.is_near()),
             At::Text(..) | At::Literal(_) | At::Fact(..) | At::FactKey(..) | At::Nowhere => false,
         }
     }
@@ -101,6 +104,7 @@ impl At {
             (At::Below(one), At::Below(other)) | (At::Somewhere(one), At::Somewhere(other)) => {
                 one.is_same(other)
             }
+            (At::Merged(one), At::Merged(other)) => one.is_repeated(other),
             (At::Nowhere, At::Nowhere) | (At::Unknown, At::Unknown) => true,
             _ => false,
         }
@@ -116,6 +120,7 @@ impl At {
                 inputs.iter().for_each(|input| input.each_file(name));
             }
             At::Below(inside) | At::Somewhere(inside) => inside.each_file(name),
+            At::Merged(inside) => inside.each_file(name),
             At::Printed(inside, from) => {
                 inside.each_file(name);
                 from.iter().for_each(|node| node.each_file(name));
@@ -133,6 +138,7 @@ impl At {
             At::Fact(part, path) => At::Fact(*part, path.iter().chain([step]).cloned().collect()),
             At::Below(inside) => (**inside).clone(),
             At::Printed(inside, _) => inside.child(index, step),
+            At::Merged(inside) => inside.child(step).map_or(At::Unknown, Node::merged),
             // The parts of a literal have nodes of their own.
             At::Literal(place) => At::Statement(place.clone()),
             other => other.clone(),
@@ -144,6 +150,7 @@ impl At {
             At::Text(text, marks) => {
                 At::Mark(text.clone(), marks.key(index).unwrap_or(marks.mark()))
             }
+            At::Merged(inside) => inside.key_of(step).map_or(At::Unknown, |claim| claim.at),
             other => match other.child(index, step) {
                 At::Fact(part, path) => At::FactKey(part, path),
                 inside => inside,
@@ -351,6 +358,33 @@ impl Node {
             now: Arc::new(Now::whole(claim)),
             ..Node::default()
         }
+    }
+
+    /// The position of a value with these origins.
+    pub fn merged(self) -> At {
+        At::Merged(Arc::new(self))
+    }
+
+    /// True if another run made the same claims on the value and its parts.
+    fn is_repeated(&self, other: &Node) -> bool {
+        let (one, other) = (&*self.now, &*other.now);
+        let claims = match (&one.claim, &other.claim) {
+            (Some(claim), Some(other)) => claim.is_repeated(other),
+            (None, None) => true,
+            _ => false,
+        };
+        let mut entries = one.entries.iter();
+        let has = |(key, node): (&Key, &Node)| {
+            let known = other.entries.get(key);
+            known.is_some_and(|known| node.is_repeated(known))
+        };
+        let items = |now: &Now| now.items.as_ref().map(Vec::len);
+        let mut each = one.items.iter().flatten().zip(other.items.iter().flatten());
+        claims
+            && one.entries.len() == other.entries.len()
+            && entries.all(has)
+            && items(one) == items(other)
+            && each.all(|(one, other)| one.is_repeated(other))
     }
 
     /// Add the node to others; in place of one that is computed, the parts that it was printed of.

@@ -70,6 +70,33 @@ pub struct ConfigGet {
     pub omit_master: bool,
 }
 
+/// A place in which `config.get` looks, as [`Minion::config_places`] gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigPlace {
+    /// The part of the facts; `None` for Salt's defaults.
+    pub part: Option<Part>,
+    /// The path of the value there.
+    pub path: Vec<Key>,
+    /// The value.
+    pub value: Value,
+}
+
+impl ConfigGet {
+    /// The strategy by which places are merged; `None` if the first one counts.
+    ///
+    /// ```
+    /// use mapstack_merge::Strategy;
+    /// use mapstack_minion::ConfigGet;
+    /// let merging = ConfigGet { merge: "recurse".into(), ..ConfigGet::default() };
+    /// assert_eq!(merging.strategy(), Some(Strategy::Recurse));
+    /// assert_eq!(ConfigGet::default().strategy(), None);
+    /// ```
+    #[must_use]
+    pub fn strategy(&self) -> Option<Strategy> {
+        (!self.merge.is_none()).then(|| merge_strategy(&self.merge).0)
+    }
+}
+
 impl Default for ConfigGet {
     fn default() -> Self {
         ConfigGet {
@@ -239,16 +266,16 @@ impl Minion {
     /// and the path there; no part if it is one of Salt's defaults, or missing.
     ///
     /// ```
-    /// use mapstack_minion::{Minion, Part};
+    /// use mapstack_minion::{ConfigGet, Minion, Part};
     /// use mapstack_value::Key;
     /// let mut minion = Minion::new("web1");
     /// minion.set("pillar.master.ssh.port", 22).unwrap();
-    /// let (part, path) = minion.config_place(&["ssh".into(), "port".into()]);
+    /// let (part, path) = minion.config_place(&["ssh".into(), "port".into()], &ConfigGet::default());
     /// assert_eq!((part, path.len()), (Some(Part::Pillar), 3));
     /// ```
     #[must_use]
-    pub fn config_place(&self, path: &[Key]) -> (Option<Part>, Vec<Key>) {
-        let found = self.first_found(&path.iter().cloned().collect(), &ConfigGet::default());
+    pub fn config_place(&self, path: &[Key], query: &ConfigGet) -> (Option<Part>, Vec<Key>) {
+        let found = self.first_found(&path.iter().cloned().collect(), query);
         match found.map(|(store, _)| store) {
             Some(Store::Part(part)) => (Some(part), path.to_vec()),
             Some(Store::Master) => (Some(Part::Pillar), [&[Key::from(MASTER)], path].concat()),
@@ -256,23 +283,60 @@ impl Minion {
         }
     }
 
-    /// Everything `config.get` looks into, merged, the places that win last.
+    /// The places that have something under a path, where `config.get` merges them; those that win are last.
+    ///
+    /// ```
+    /// use mapstack_minion::{Minion, Part};
+    /// let mut minion = Minion::new("web1");
+    /// minion.set("pillar.ssh.port", 22).unwrap();
+    /// minion.set("grains.ssh.banner", "none").unwrap();
+    /// let places = minion.config_places(&["ssh".into()]);
+    /// let parts: Vec<Option<Part>> = places.iter().map(|place| place.part).collect();
+    /// assert_eq!(parts, [Some(Part::Pillar), Some(Part::Grains)]);
+    /// ```
+    #[must_use]
+    pub fn config_places(&self, path: &[Key]) -> Vec<ConfigPlace> {
+        let steps: Path = path.iter().cloned().collect();
+        let below = |whole: ConfigPlace| {
+            Some(ConfigPlace {
+                value: traverse(&whole.value, &steps)?,
+                part: whole.part,
+                path: [&whole.path, path].concat(),
+            })
+        };
+        self.merged_places().into_iter().filter_map(below).collect()
+    }
+
+    /// All that `config.get` merges, the places that win last.
+    fn merged_places(&self) -> [ConfigPlace; 5] {
+        let whole = |part, value| ConfigPlace {
+            part,
+            path: Vec::new(),
+            value,
+        };
+        let master = self.pillar.get(MASTER).cloned().unwrap_or_else(Value::map);
+        [
+            whole(None, builtin::defaults().clone().into()),
+            ConfigPlace {
+                part: Some(Part::Pillar),
+                path: vec![Key::from(MASTER)],
+                value: master,
+            },
+            whole(Some(Part::Pillar), self.pillar.clone().into()),
+            whole(Some(Part::Grains), self.grains.clone().into()),
+            whole(Some(Part::Opts), self.options().into()),
+        ]
+    }
+
+    /// Everything `config.get` looks into, merged.
     fn all_merged(&self, strategy: Strategy) -> Result<Value, LookupError> {
         let options = Options {
             strategy,
             merge_lists: false,
         };
-        let master = self.pillar.get(MASTER).cloned().unwrap_or_else(Value::map);
-        let over_master = [
-            master,
-            self.pillar.clone().into(),
-            self.grains.clone().into(),
-            self.options().into(),
-        ];
-        let defaults = Value::from(builtin::defaults().clone());
-        Ok(over_master
-            .iter()
-            .try_fold(defaults, |all, overlay| merge(all, overlay, &options))?)
+        let [defaults, over @ ..] = self.merged_places();
+        let mut over = over.iter().map(|place| &place.value);
+        Ok(over.try_fold(defaults.value, |all, overlay| merge(all, overlay, &options))?)
     }
 
     /// True if an option is set to something true.

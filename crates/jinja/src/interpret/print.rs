@@ -114,7 +114,11 @@ impl Vm<'_> {
 
     /// Output that becomes an object.
     pub(crate) fn capturing(&self) -> Output {
-        Output::capture(self.spare.take(), self.limits().output)
+        let out = Output::capture(self.spare.take(), self.limits().output);
+        match self.tracer {
+            Some(tracer) => out.traced(tracer.captures()),
+            None => out,
+        }
     }
 
     /// Captured output as an object: safe text where autoescaping made it so.
@@ -122,14 +126,18 @@ impl Vm<'_> {
     /// # Errors
     /// As [`pay`](Self::pay).
     pub(crate) fn captured(&self, out: Output) -> Result<Obj> {
-        let (mut buffer, secret) = out.into_text();
+        let begin = out.begin();
+        let (mut buffer, map) = out.finish();
         let text = Str::from(&*buffer);
+        if let Some(tracer) = self.tracer {
+            tracer.captured(begin, &text, &map);
+        }
         if buffer.capacity() <= SPARE {
             buffer.clear();
             self.spare.set(buffer);
         }
         if let Some(taint) = self.taint {
-            taint.captured(&text, secret);
+            taint.captured(&text, map.secret().to_vec());
         }
         self.pay(1, text.len())?;
         Ok(if self.autoescape.get() {

@@ -61,6 +61,9 @@ impl State {
             }
             _ => None,
         };
+        if let Some(prints) = &mut self.prints {
+            prints.carry(operands, value);
+        }
         self.settled(by, operands, value, node)
     }
 

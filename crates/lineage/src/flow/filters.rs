@@ -3,9 +3,10 @@
 use mapstack_render::Obj;
 use mapstack_render::jinja::Evaluated;
 use mapstack_render::jinja::ast::Args;
-use mapstack_value::{Key, Path};
+use mapstack_value::{Key, Path, Value};
 
 use super::objects::is_container;
+use super::parts::{Part, moved, of_dump};
 use super::{Operand, State, data};
 use crate::tree::Node;
 
@@ -62,9 +63,7 @@ impl State {
             }
             "traverse" => self.traversed(args, operands, value),
             "json" | "tojson" | "yaml" | "yaml_dquote" | "yaml_squote" => {
-                if let (Some(text), Some(node)) = (value.as_str(), self.node(input)) {
-                    self.dumps.insert(text, data(&input.value), node);
-                }
+                self.written(input, value);
                 None
             }
             "load_json" | "load_yaml" => {
@@ -97,6 +96,10 @@ impl State {
             "first" | "last" | "min" | "max" | "random" => {
                 self.one_of(&input.value, value, name == "last")
             }
+            "join" => {
+                self.joined(input, value);
+                None
+            }
             // These often change nothing.
             "string" | "trim" | "int" | "float" | "bool" | "to_bool" | "safe" | "escape" | "e"
                 if input.value.is_same(value) =>
@@ -105,6 +108,36 @@ impl State {
             }
             _ => None,
         }
+    }
+
+    /// Data was written as a text.
+    fn written(&mut self, input: &Operand, value: &Obj) {
+        if let (Some(text), Some(node)) = (value.as_str(), self.node(input)) {
+            if let Some(prints) = &mut self.prints {
+                prints.add_made(text, of_dump(text, &node));
+            }
+            self.dumps.insert(text, data(&input.value), node);
+        }
+    }
+
+    /// The items of a list are parts of the text that they were joined to.
+    fn joined(&mut self, input: &Operand, value: &Obj) {
+        let (Some(prints), Some(text)) = (&mut self.prints, value.as_str()) else {
+            return;
+        };
+        let (mut parts, mut from) = (Vec::new(), 0);
+        for (item, node) in self.objects.pool(&input.value) {
+            let Value::Str(item) = item else {
+                return;
+            };
+            let whole = [Part::whole(&item, node)];
+            let Some((part, end)) = moved(&item, &whole, text, from) else {
+                return;
+            };
+            parts.extend(part);
+            from = end;
+        }
+        prints.add_made(text, parts);
     }
 
     /// The value at a path, or the default.

@@ -9,6 +9,7 @@ use super::documents::Document;
 use super::merging::merged;
 use super::objects::is_container;
 use super::{Operand, State, ValueTracer, data, query, whole};
+use crate::in_config::in_config;
 use crate::layers::Because;
 use crate::tree::{At, How, Node};
 
@@ -94,14 +95,11 @@ impl State {
                 self.answers(is, Some(node));
             }
             Flow::Fact { part, path, is } => {
-                self.fact(kind_of(part), Some(part), (path, path), is);
+                self.fact(kind_of(part), path, At::Fact(Some(part), path.to_vec()), is);
             }
-            Flow::Config { path, merged, is } => {
-                let (part, place) = match merged {
-                    true => (None, path.to_vec()),
-                    false => self.minion.config_place(path),
-                };
-                self.fact("C", part, (path, &place), is);
+            Flow::Config { path, query, is } => {
+                let at = in_config(&self.minion, path, query);
+                self.fact("C", path, at, is);
             }
             Flow::Picked { matcher, found, is } => self.picked(matcher, found, is),
             Flow::Read { path, text, is } => {
@@ -202,16 +200,12 @@ impl State {
         }
     }
 
-    /// A value of the facts. `path` is as it was asked for, and as the facts have it.
-    fn fact(&mut self, kind: &str, part: Option<Part>, path: (&[Key], &[Key]), is: &Obj) {
+    /// A value of the facts, and the path that was asked for.
+    fn fact(&mut self, kind: &str, path: &[Key], at: At, is: &Obj) {
         let value = data(is);
         let layer = self
             .sources
-            .fact(format!("{kind}@{}", query(path.0)), value.clone());
-        let at = match part {
-            Some(part) => At::Fact(Some(part), path.1.to_vec()),
-            None => At::Somewhere(Box::new(At::Fact(None, path.1.to_vec()))),
-        };
+            .fact(format!("{kind}@{}", query(path)), value.clone());
         self.answers(is, Some(whole(layer, value, at)));
     }
 

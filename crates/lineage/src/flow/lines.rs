@@ -8,6 +8,7 @@ use mapstack_diagnostic::Place;
 use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::Mark;
 
+use super::prints::Run;
 use super::{State, Traced, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
@@ -95,7 +96,7 @@ impl State {
     fn lines(&mut self, path: &str, text: &Arc<LayerText>) -> (Value, Node) {
         let layer = self.sources.file(path);
         let prints = self.prints.take().unwrap_or_default();
-        let runs: Vec<(Range<usize>, Vec<Node>)> = prints.in_text(text);
+        let runs = prints.in_text(text);
         let places = text.printed();
         let of_text = OfText { layer, text };
         let mut lines = Lines::default();
@@ -103,12 +104,11 @@ impl State {
             if lines.is_full() {
                 break;
             }
-            let begin = runs.partition_point(|(run, _)| run.end <= range.start);
+            let begin = runs.partition_point(|run| run.range.end <= range.start);
             let on_line = runs.iter().zip(&places).skip(begin);
-            let on_line = on_line.take_while(|((run, _), _)| run.start < range.end);
-            let printed = on_line.map(|((run, nodes), (_, place))| {
-                of_text.printing(run, nodes, place, line, &range)
-            });
+            let on_line = on_line.take_while(|(run, _)| run.range.start < range.end);
+            let printed =
+                on_line.map(|(run, (_, place))| of_text.printing(run, place, line, &range));
             let printed: Vec<Printing> = printed.collect();
             lines.add(&of_text.claim((line, &range), &runs[begin..]), printed);
         }
@@ -125,18 +125,14 @@ struct OfText<'t> {
 
 impl OfText<'_> {
     /// The claim on a line: the place of its first byte that no expression printed.
-    fn claim(
-        &self,
-        (line, range): (usize, &Range<usize>),
-        runs: &[(Range<usize>, Vec<Node>)],
-    ) -> Claim {
+    fn claim(&self, (line, range): (usize, &Range<usize>), runs: &[Run]) -> Claim {
         let mut start = range.start;
         let mut nodes = Vec::new();
-        for (run, own) in runs.iter().take_while(|(run, _)| run.start < range.end) {
-            if run.contains(&start) && run.end < range.end {
-                start = run.end;
+        for run in runs.iter().take_while(|run| run.range.start < range.end) {
+            if run.range.contains(&start) && run.range.end < range.end {
+                start = run.range.end;
             }
-            own.iter().for_each(|node| node.printed_parts(&mut nodes));
+            nodes.extend(run.nodes(range));
         }
         let claim = Claim {
             layer: self.layer,
@@ -157,41 +153,39 @@ impl OfText<'_> {
     }
 
     /// The text that an expression printed into a line.
-    fn printing(
-        &self,
-        run: &Range<usize>,
-        nodes: &[Node],
-        place: &Place,
-        line: usize,
-        range: &Range<usize>,
-    ) -> Printing {
+    fn printing(&self, run: &Run, place: &Place, line: usize, range: &Range<usize>) -> Printing {
         let source = source_of(place);
-        if let [one] = nodes
-            && let Some(claim) = one.claim()
-        {
+        let mut pieces = run.within(range);
+        let single = match (pieces.next(), pieces.next()) {
+            (Some(piece), None) => piece.node.as_ref().zip(Some(piece.is_whole())),
+            _ => None,
+        };
+        let own = single.and_then(|(node, is_whole)| Some((node, node.claim()?, is_whole)));
+        if let Some((node, claim, true)) = own {
             return Printing {
                 source,
                 value: claim.value.clone(),
-                node: one.clone(),
+                node: node.clone(),
             };
         }
-        let inside = run.start.max(range.start)..run.end.min(range.end);
-        let value: Value = self
-            .text
-            .as_str()
-            .get(inside.clone())
-            .unwrap_or_default()
-            .into();
-        let mark = self.mark(line, range.start..inside.start);
+        let inside = run.range.start.max(range.start)..run.range.end.min(range.end);
+        let text = self.text.as_str().get(inside.clone());
+        let value: Value = text.unwrap_or_default().into();
+        let mark = || self.mark(line, range.start..inside.start);
+        // What is computed of parts is not computed of all that the expression reads.
+        let (layer, at) = match own.map(|(_, claim, _)| (claim.layer, &claim.at)) {
+            Some((layer, At::Computed(place, _))) => (layer, At::Statement(place.clone())),
+            _ => (self.layer, At::Mark(self.text.clone(), mark())),
+        };
         let claim = Claim {
-            layer: self.layer,
+            layer,
             value: value.clone(),
-            at: At::Mark(self.text.clone(), mark),
+            at,
         };
         Printing {
             source,
             value,
-            node: Node::whole(claim.printed(nodes.to_vec())),
+            node: Node::whole(claim.printed(run.nodes(range))),
         }
     }
 }

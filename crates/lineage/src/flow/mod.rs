@@ -13,6 +13,7 @@ mod lines;
 mod merging;
 mod methods;
 mod objects;
+mod parts;
 mod prints;
 mod sls;
 mod sources;
@@ -378,4 +379,9 @@ fn query(path: &[Key]) -> String {
 /// A value that has one origin.
 fn whole(layer: usize, value: Value, at: At) -> Node {
     Node::whole(Claim { layer, value, at })
+}
+
+/// True if an operation computed a value, or it is not known where it comes from.
+fn is_computed(at: &At) -> bool {
+    matches!(at, At::Computed(..) | At::Unknown)
 }

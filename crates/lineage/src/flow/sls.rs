@@ -7,6 +7,7 @@ use mapstack::RenderedSls;
 use mapstack_diagnostic::Place;
 use mapstack_value::{Extent, Key, Value};
 
+use super::prints::Run;
 use super::{State, Traced, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
@@ -46,7 +47,7 @@ impl State {
             runs: prints.in_text(&text),
         };
         let mut node = runs.over(claim, text.as_str().len());
-        let ranges = runs.runs.iter().map(|(range, _)| (range.start, range.end));
+        let ranges = runs.runs.iter().map(|run| (run.range.start, run.range.end));
         self.dumps
             .put((text.as_str(), ranges), &mut node, (&data, &marks));
         node
@@ -56,17 +57,17 @@ impl State {
 /// The ranges of a text that tags printed, in order.
 struct Runs<'r> {
     text: &'r Arc<LayerText>,
-    runs: Vec<(Range<usize>, Vec<Node>)>,
+    runs: Vec<Run>,
 }
 
 impl Runs<'_> {
     /// The ranges that begin in another.
-    fn inside(&self, range: &Range<usize>) -> &[(Range<usize>, Vec<Node>)] {
-        let before = |end: usize| self.runs.partition_point(|(run, _)| run.start < end);
+    fn inside(&self, range: &Range<usize>) -> &[Run] {
+        let before = |end: usize| self.runs.partition_point(|run| run.range.start < end);
         let first = before(range.start);
         // A run goes on where it began before.
         let first = match first.checked_sub(1) {
-            Some(last) if self.runs[last].0.end > range.start => last,
+            Some(last) if self.runs[last].range.end > range.start => last,
             _ => first,
         };
         self.runs.get(first..before(range.end)).unwrap_or_default()
@@ -74,7 +75,7 @@ impl Runs<'_> {
 
     fn printed(&self, claim: Claim, range: Range<usize>) -> Claim {
         let from = self.inside(&range).iter();
-        let from = from.flat_map(|(_, nodes)| nodes.iter().cloned());
+        let from = from.flat_map(|run| run.nodes(&range));
         claim.printed(from.collect())
     }
 

@@ -2,11 +2,12 @@
 
 use mapstack_minion::Part;
 use mapstack_render::jinja::{Evaluated, Names, SourceMap, Table, Tracer};
-use mapstack_render::{DictRef, Obj, TemplatePlace};
+use mapstack_render::{DictRef, Obj, TemplatePlace, python};
 use mapstack_value::{Key, Str, Value};
 
 use super::documents::Document;
 use super::objects::is_container;
+use super::prints::Prints;
 use super::{Operand, State, ValueTracer, data, whole};
 use crate::tree::{At, Claim, Node};
 
@@ -99,6 +100,12 @@ impl Tracer for ValueTracer {
             let Some(last) = state.operands.last() else {
                 return;
             };
+            if is_container(value)
+                && let Some(node) = state.objects.node(value)
+                && let Ok(text) = python::to_str(value)
+            {
+                state.dumps.insert(&text, data(value), node);
+            }
             if let Some(prints) = &mut state.prints {
                 let node = match is_container(value) {
                     true => state.objects.node(value),
@@ -119,6 +126,19 @@ impl Tracer for ValueTracer {
             } else {
                 // A tag in a loop prints several values, and the text does not say which one is meant.
                 known.clear();
+            }
+        });
+    }
+
+    fn captures(&self) -> usize {
+        let state = self.state.borrow();
+        state.prints.as_ref().map_or(0, Prints::opened)
+    }
+
+    fn captured(&self, from: usize, text: &Str, map: &SourceMap) {
+        self.follow(|state| {
+            if let Some(prints) = &mut state.prints {
+                prints.finished(from, text, map);
             }
         });
     }

@@ -364,13 +364,17 @@ fn in_scalar(claim: &Claim, line: &str, number: usize) -> Claim {
     });
     let has = |node: &&Node| {
         let value = node.claim().map(|claim| claim.value.to_string());
-        value.is_some_and(|value| value.contains(line) || line.contains(&value))
+        value.is_some_and(|value| {
+            !line.trim().is_empty() && (value.contains(line) || line.contains(&value))
+        })
     };
     let from: Vec<Node> = from.iter().filter(has).cloned().collect();
-    let at = at.map_or_else(
-        || At::Mark(text.clone(), start),
-        |mark| At::Mark(text.clone(), mark),
-    );
+    let at = match at {
+        Some(mark) => At::Mark(text.clone(), mark),
+        None if number == 0 => At::Mark(text.clone(), start),
+        // The scalar does not have the line as a line of its own.
+        None => claim.at.nearby(),
+    };
     Claim {
         at,
         ..claim.clone()
@@ -408,9 +412,15 @@ impl Serialized {
                 continue;
             };
             let Some(own) = node.claim() else { continue };
-            let at = At::Somewhere(Box::new(own.at.clone()));
-            claim.get_or_insert(Claim { at, ..own.clone() });
-            if !matches!(own.value, Value::Map(_) | Value::List(_)) {
+            let is_scalar = !matches!(own.value, Value::Map(_) | Value::List(_));
+            let on_line = match is_scalar {
+                true => None,
+                false => self.key(path),
+            };
+            let on_line = on_line.unwrap_or_else(|| own.clone());
+            let at = At::Somewhere(Box::new(on_line.at.clone()));
+            claim.get_or_insert(Claim { at, ..on_line });
+            if is_scalar {
                 let steps: Vec<String> = path.iter().map(Key::to_string).collect();
                 printed.push(Printing {
                     source: steps.join(":"),
@@ -420,6 +430,12 @@ impl Serialized {
             }
         }
         (line, claim, printed)
+    }
+
+    /// The claim on a key. An index has none.
+    fn key(&self, path: &[Key]) -> Option<Claim> {
+        let (last, above) = path.split_last()?;
+        self.node.follow(above)?.key_of(last)
     }
 }
 
