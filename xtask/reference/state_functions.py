@@ -5,14 +5,16 @@
 SALT and OLDER are directories such as `salt/states`, of this Salt and of those before; the others have state modules of
 extensions, by the name of the package. Modules that are in one of the older ones only have left Salt.
 
-The result has a section for each module, `[NAME]`, `[NAME PACKAGE]` if an extension has it, or `[NAME -]` if it left and no
-extension is known. Lines have a function, the arguments that it needs, and behind `|` those that it may have: `**` for any
+The result has a section for each module, `[NAME]`, `[NAME PACKAGE VERSION]` if an extension has it, or `[NAME -]` if it left
+and no extension is known. Lines have a function, the arguments that it needs, and behind `|` those that it may have: `**` for any
 more, and behind `~` those that an older one had.
 
-For a new Salt, unpack the older ones (`pip download --no-deps --no-binary salt salt==3007.13`) and each extension
-(`pip download --no-deps saltext-mysql`).
+For a new Salt, unpack the older ones (`pip download --no-deps --no-binary salt salt==3007.16`) and the wheel of each extension
+(`pip download --no-deps saltext-mysql`, with `--python-version` and `--only-binary :all:` if it needs a newer Python). The
+packages are those that the table has. Their sources are parsed and not run.
 """
 import ast
+import email
 import pathlib
 import sys
 
@@ -115,11 +117,18 @@ def modules(directory):
     return found
 
 
+def version(directory):
+    """The version of an unpacked wheel."""
+    [metadata] = pathlib.Path(directory).glob("*.dist-info/METADATA")
+    return email.message_from_string(metadata.read_text(encoding="utf-8"))["Version"]
+
+
 def main():
     plain = [modules(argument) for argument in sys.argv[1:] if "=" not in argument]
     packages = dict(argument.split("=") for argument in sys.argv[1:] if "=" in argument)
     sections = {(name, ""): made for name, made in plain[0].items()}
     for package, directory in packages.items():
+        package = f"{package} {version(directory)}"
         for name, made in modules(directory).items():
             known = plain[0].get(name, {})
             more = {key: function for key, function in made.items() if key not in known}

@@ -197,9 +197,7 @@ impl Call {
         if is_own {
             return Vec::new();
         }
-        if function.home != Home::Salt {
-            return vec![Misused::Elsewhere(function.home)];
-        }
+        let elsewhere = (function.home != Home::Salt).then_some(Misused::Elsewhere(function.home));
         let is_extra =
             |name: &&String| !(*name == "name" || is_of_every_state(name) || function.takes(name));
         let extra = self.arguments.iter().filter(is_extra);
@@ -208,6 +206,6 @@ impl Call {
             |name: &&str| self.is_whole && *name != "name" && !self.arguments.contains(*name);
         let missing = function.required().filter(is_missing);
         let missing = missing.map(|name| Misused::Missing(name.to_owned()));
-        extra.chain(missing).collect()
+        elsewhere.into_iter().chain(extra).chain(missing).collect()
     }
 }

@@ -6,28 +6,39 @@ use std::sync::LazyLock;
 use mapstack::Home;
 use mapstack::minion::SaltVersion;
 
-/// The functions of Salt 3008.3, of extensions, and of 3006.9 and 3007.13 that have left since, with their arguments
+/// The functions of Salt 3008.3, of extensions, and of 3006.29 and 3007.16 that have left since, with their arguments
 /// (`xtask/reference/state_functions.py` writes and describes it).
 const FUNCTIONS: &str = include_str!("functions.txt");
 
-/// The functions of a state module that have one home, with their arguments as written.
-type Functions = BTreeMap<&'static str, &'static str>;
+/// The functions of a state module that have one home.
+struct Functions {
+    home: Home,
+    /// The version of the extension.
+    version: Option<&'static str>,
+    /// The functions, with their arguments as written.
+    arguments: BTreeMap<&'static str, &'static str>,
+}
 
-static MODULES: LazyLock<BTreeMap<&str, Vec<(Home, Functions)>>> = LazyLock::new(|| {
-    let mut modules: BTreeMap<&str, Vec<(Home, Functions)>> = BTreeMap::new();
+static MODULES: LazyLock<BTreeMap<&str, Vec<Functions>>> = LazyLock::new(|| {
+    let mut modules: BTreeMap<&str, Vec<Functions>> = BTreeMap::new();
     for section in FUNCTIONS.split("[").skip(1) {
         let Some((head, lines)) = section.split_once("]\n") else {
             continue;
         };
-        let (module, home) = match head.split_once(' ') {
-            None => (head, Home::Salt),
-            Some((module, "-")) => (module, Home::Gone),
-            Some((module, package)) => (module, Home::Extension(package)),
+        let mut words = head.split(' ');
+        let module = words.next().unwrap_or_default();
+        let home = match words.next() {
+            None => Home::Salt,
+            Some("-") => Home::Gone,
+            Some(package) => Home::Extension(package),
         };
         let functions = lines.lines();
-        let functions = functions.map(|line| line.split_once(' ').unwrap_or((line, "")));
-        let functions = functions.collect();
-        modules.entry(module).or_default().push((home, functions));
+        let arguments = functions.map(|line| line.split_once(' ').unwrap_or((line, "")));
+        modules.entry(module).or_default().push(Functions {
+            home,
+            version: words.next(),
+            arguments: arguments.collect(),
+        });
     }
     modules
 });
@@ -49,6 +60,7 @@ static MODULES: LazyLock<BTreeMap<&str, Vec<(Home, Functions)>>> = LazyLock::new
 pub struct StateFunction {
     /// The package that has it.
     pub home: Home,
+    version: Option<&'static str>,
     arguments: &'static str,
 }
 
@@ -57,14 +69,32 @@ impl StateFunction {
     #[must_use]
     pub fn named(module: &str, function: &str) -> Option<Self> {
         let homes = MODULES.get(module)?.iter();
-        let having = homes.filter_map(|(home, functions)| {
-            let arguments = functions.get(function)?;
+        let having = homes.filter_map(|functions| {
+            let arguments = functions.arguments.get(function)?;
             Some(StateFunction {
-                home: *home,
+                home: functions.home,
+                version: functions.version,
                 arguments,
             })
         });
         having.min_by_key(|one| one.home)
+    }
+
+    /// The extension that has it, with the version whose arguments these are.
+    ///
+    /// ```
+    /// # use mapstack_states::StateFunction;
+    /// let bucket = StateFunction::named("boto3_s3", "object_present").unwrap();
+    /// let (package, version) = bucket.extension().unwrap();
+    /// assert_eq!(package, "saltext-boto3");
+    /// assert!(version.starts_with(|first: char| first.is_ascii_digit()));
+    /// ```
+    #[must_use]
+    pub fn extension(&self) -> Option<(&'static str, &'static str)> {
+        match self.home {
+            Home::Extension(package) => Some((package, self.version?)),
+            Home::Salt | Home::Gone => None,
+        }
     }
 
     /// The arguments without which it fails.
@@ -101,7 +131,7 @@ impl StateFunction {
 
 /// The state modules that are known, with the homes of each.
 pub fn state_modules() -> impl Iterator<Item = (&'static str, impl Iterator<Item = Home>)> {
-    let homes = |all: &'static [(Home, Functions)]| all.iter().map(|(home, _)| *home);
+    let homes = |all: &'static [Functions]| all.iter().map(|functions| functions.home);
     MODULES.iter().map(move |(name, all)| (*name, homes(all)))
 }
 
@@ -111,13 +141,13 @@ pub fn homes(module: &str) -> impl Iterator<Item = Home> {
         .get(module)
         .into_iter()
         .flatten()
-        .map(|(home, _)| *home)
+        .map(|functions| functions.home)
 }
 
 /// The functions of a state module that states are made of, without those that Salt calls by itself.
 pub fn functions_of(module: &str) -> impl Iterator<Item = &'static str> {
     let homes = MODULES.get(module).into_iter().flatten();
-    let names = homes.flat_map(|(_, functions)| functions.keys().copied());
+    let names = homes.flat_map(|functions| functions.arguments.keys().copied());
     names.filter(|name| !name.starts_with("mod_"))
 }
 

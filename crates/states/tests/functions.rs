@@ -34,6 +34,11 @@ fn functions_have_salts_signatures_and_homes() {
     assert_eq!(of("virtualenv", "managed").home, Home::Salt);
     assert_eq!(of("stateconf", "set").home, Home::Salt);
     assert_eq!(of("alternatives", "install").home, Home::Gone);
+    // Extensions have a version; what none is known to have has what it took before.
+    let (package, version) = of("mysql_grants", "present").extension().unwrap();
+    assert!(package == "saltext-mysql" && version.contains('.'));
+    assert_eq!(of("alternatives", "install").extension(), None);
+    assert!(of("alternatives", "install").takes("priority"));
     // What is defined by a loop or set at run time takes any argument.
     assert!(of("ansible", "call").takes("anything"));
     // Required arguments without a default, whatever comes behind them.

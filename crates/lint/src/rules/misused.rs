@@ -28,19 +28,27 @@ fn of_misuse(subject: &Subject<'_>, own: &OwnModules, misuse: &Misuse) -> Option
         module, function, ..
     } = misuse;
     let is_older = subject.engine.salt_version() != SaltVersion::default();
+    let known = StateFunction::named(module, function);
+    let is_gone = known.is_some_and(|known| known.home == Home::Gone) && !is_older;
     let finding = match &misuse.why {
         Misused::Module => unknown_module(misuse, file, own),
         Misused::Function => unknown_function(misuse, file, own),
         Misused::Elsewhere(_) if is_older => return None,
         Misused::Elsewhere(home) => elsewhere(misuse, file, *home),
-        Misused::Argument(argument) => {
-            let known = StateFunction::named(module, function)?;
-            match (known.took(argument), is_older) {
-                (true, true) => return None,
-                (took, _) => unknown_argument(misuse, file, known, argument, took),
-            }
-        }
+        // No function is left whose arguments could be wrong.
+        Misused::Argument(_) | Misused::Missing(_) if is_gone => return None,
+        Misused::Argument(argument) if known?.took(argument) && is_older => return None,
+        Misused::Argument(argument) => unknown_argument(misuse, file, known?, argument),
         Misused::Missing(argument) => missing_argument(subject, misuse, file, argument),
+    };
+    let of_arguments = matches!(misuse.why, Misused::Argument(_) | Misused::Missing(_));
+    let finding = match known.filter(|_| of_arguments).and_then(|known| known.extension()) {
+        Some((package, version)) => {
+            let message = format!("{} ({package} {version})", finding.message);
+            let finding = Finding { message, ..finding };
+            lower(Level::Warning, "other versions of the package can differ", finding)
+        }
+        None => finding,
     };
     let finding = match misuse.ids.len() {
         0 | 1 => finding,
@@ -190,7 +198,6 @@ fn unknown_argument(
     file: &SourceFile,
     known: StateFunction,
     argument: &str,
-    took: bool,
 ) -> Finding {
     let declared = format!("{}.{}", misuse.module, misuse.function);
     let message = format!("'{declared}' does not take the argument '{argument}'");
@@ -210,7 +217,7 @@ fn unknown_argument(
         Some(near) => finding.help(format!("did you mean '{near}'?")),
         None => finding,
     };
-    if took {
+    if known.took(argument) {
         return lower(Level::Warning, "it did before Salt 3008", finding);
     }
     match file.text.contains(argument) {
