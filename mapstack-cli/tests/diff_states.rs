@@ -126,7 +126,7 @@ fn states_that_are_refused_are_a_change() {
         "new/fw.sls",
         b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
     );
-    let now = "states are refused now\n  + new/fw.sls:1:1: 'require' names 'file: sshd_conf', which is not there";
+    let now = "states are refused now\n  + new/fw.sls:1:29: 'require' names 'file: sshd_conf', which is not there";
     assert_line(tree.path(), LINE, 1, now, "");
     tree.write(
         "old/fw.sls",

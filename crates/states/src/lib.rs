@@ -16,6 +16,7 @@ mod own_modules;
 mod partial;
 mod places;
 mod render;
+mod requisite_place;
 mod runs;
 mod sections;
 mod shared;

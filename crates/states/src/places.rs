@@ -9,8 +9,10 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack_diagnostic::{Error, ErrorKind, KeyedText, Place, Step};
 use mapstack_value::Key;
 
+use crate::compile::refusal::cycle_message;
 use crate::compile::{Refusal, RefusalKind};
 use crate::render::GotSls;
+use crate::requisite_place::{indent, is_aside};
 
 /// The text of a file, if it can be read.
 type File = Option<Rc<KeyedText>>;
@@ -24,13 +26,11 @@ pub struct Places<'p> {
 
 /// True if a place lies in the block of an ID: each line between is indented deeper.
 fn is_below(id: &Place, place: &Place) -> bool {
-    let indent = |line: &str| line.len() - line.trim_start().len();
     let own = indent(id.line_text());
     let Some(between) = place.source.get(id.end..place.end) else {
         return false;
     };
-    let lines = between.lines().skip(1);
-    let mut lines = lines.filter(|line| !line.trim().is_empty());
+    let mut lines = between.lines().skip(1).filter(|line| !is_aside(line));
     lines.all(|line| indent(line) > own)
 }
 
@@ -57,15 +57,20 @@ impl<'p> Places<'p> {
     /// The place of the last of some keys that stands in an sls as it is. A name that a template makes has none.
     #[must_use]
     pub fn place(&self, sls: &GotSls, keys: &[&str]) -> Option<Place> {
+        let mut counts = (1..=keys.len()).rev();
+        counts.find_map(|count| self.exact(sls, &keys[..count]))
+    }
+
+    /// The place of the last of some keys, if it is written in an sls as it is.
+    pub(crate) fn exact(&self, sls: &GotSls, keys: &[&str]) -> Option<Place> {
         let text = self.file(sls)?;
-        let counts = (1..=keys.len()).rev();
-        let mut places = counts.filter_map(|count| {
-            let place = text.place(&keys[..count]);
-            let is_there = &place.source[place.start..place.end] == keys[count - 1];
-            let id = || text.place(&keys[..1]);
-            (is_there && (count == 1 || is_below(&id(), &place))).then_some(place)
-        });
-        places.next()
+        let of = |keys: &[&str]| {
+            let place = text.place(keys);
+            let is_there = Some(&place.source[place.start..place.end]) == keys.last().copied();
+            is_there.then_some(place)
+        };
+        let id = of(keys.get(..1)?)?;
+        of(keys).filter(|place| keys.len() == 1 || is_below(&id, place))
     }
 
     /// The file and line of an ID of an sls, as far as they are known, and the place.
@@ -82,7 +87,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    fn file(&self, sls: &GotSls) -> File {
+    pub(crate) fn file(&self, sls: &GotSls) -> File {
         let key = (sls.saltenv.clone(), sls.path.clone());
         let mut files = self.files.borrow_mut();
         let file = files.entry(key).or_insert_with(|| {
@@ -134,13 +139,18 @@ impl<'p> Places<'p> {
             RefusalKind::ExcludeNotList => vec!["exclude"],
             _ => refusal.path.iter().filter_map(Key::as_str).collect(),
         };
-        let place = sls.and_then(|sls| self.place(sls, &keys));
+        let requisite = refusal.requisites.first();
+        let place = requisite.and_then(|requisite| Some(self.requisite(requisite)?.1));
+        let place = place.or_else(|| self.place(sls?, &keys));
         let other = refusal
             .other
             .as_deref()
             .and_then(|name| self.sls(name, None));
         let other = other.and_then(|sls| Some((&sls.name, self.place(sls, &keys)?)));
-        let mut message = refusal.message.clone();
+        let mut message = match refusal.kind {
+            RefusalKind::Cycle if !refusal.requisites.is_empty() => self.cycle(refusal),
+            _ => refusal.message.clone(),
+        };
         if let (None, Some(name)) = (&place, &refusal.sls)
             && !message.contains(&format!("'{name}'"))
         {
@@ -157,5 +167,16 @@ impl<'p> Places<'p> {
             Some(help) => error.help(help),
             None => error,
         }
+    }
+
+    /// The message about a cycle, with the file and line of each requisite.
+    fn cycle(&self, refusal: &Refusal) -> String {
+        cycle_message(&refusal.requisites, |one| match self.requisite(one) {
+            Some((sls, place)) => format!("{}:{}", sls.path, place.line()),
+            None => {
+                let sls = self.sls(&one.state.sls, None);
+                sls.map_or(&one.state.sls, |sls| &sls.path).clone()
+            }
+        })
     }
 }

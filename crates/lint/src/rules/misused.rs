@@ -42,11 +42,18 @@ fn of_misuse(subject: &Subject<'_>, own: &OwnModules, misuse: &Misuse) -> Option
         Misused::Missing(argument) => missing_argument(subject, misuse, file, argument),
     };
     let of_arguments = matches!(misuse.why, Misused::Argument(_) | Misused::Missing(_));
-    let finding = match known.filter(|_| of_arguments).and_then(|known| known.extension()) {
+    let finding = match known
+        .filter(|_| of_arguments)
+        .and_then(|known| known.extension())
+    {
         Some((package, version)) => {
             let message = format!("{} ({package} {version})", finding.message);
             let finding = Finding { message, ..finding };
-            lower(Level::Warning, "other versions of the package can differ", finding)
+            lower(
+                Level::Warning,
+                "other versions of the package can differ",
+                finding,
+            )
         }
         None => finding,
     };

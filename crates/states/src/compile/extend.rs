@@ -10,7 +10,7 @@ use super::python::{
     contains, described, each, extend, first, is_among, is_internal, item, items, key, list,
     mapping,
 };
-use super::refusal::{Refusal, RefusalKind, Result, exception, path_of};
+use super::refusal::{NamedState, Refusal, RefusalKind, Requires, Result, exception, path_of};
 use super::work::Work;
 
 /// Extensions of states: names with bodies.
@@ -341,5 +341,13 @@ fn given_to_nothing(name: &Key, module: &Key, body: &Obj) -> Result<Option<Refus
     );
     // The ID stays that of the missing state, as Salt says it; the place is where the requisite is written.
     refusal.path = path_of(&giver, &giver_module);
+    refusal.requisites = vec![Requires {
+        state: NamedState {
+            sls: refusal.sls.clone().unwrap_or_default(),
+            ..NamedState::named(&giver_module, &giver.to_string())
+        },
+        argument: format!("{requisite}_in"),
+        on: NamedState::named(module, &name.to_string()),
+    }];
     Ok(Some(refusal))
 }

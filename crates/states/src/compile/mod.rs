@@ -41,7 +41,7 @@ use self::graph::Graph;
 pub use self::keywords::{Requisite, is_internal, is_moved, is_of_every_state, is_requisite};
 use self::python::mapping;
 use self::refusal::Stop;
-pub use self::refusal::{Refusal, RefusalKind};
+pub use self::refusal::{NamedState, Refusal, RefusalKind, Requires};
 use self::work::Work;
 
 /// The options of a minion that change its low data.

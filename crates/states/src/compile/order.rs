@@ -3,15 +3,17 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use mapstack_pyobject::{DictRef, Obj, as_float, order, to_str};
+use mapstack_pyobject::{DictRef, Obj, as_float, order};
 use mapstack_value::{Int, Key};
 
 use super::chunks::text_at;
 use super::extend::taken;
 use super::graph::Graph;
 use super::keywords::Requisite;
-use super::python::{item, key};
-use super::refusal::{Refusal, RefusalKind, Result, exception};
+use super::python::key;
+use super::refusal::{
+    NamedState, Refusal, RefusalKind, Requires, Result, cycle_message, exception,
+};
 use super::work::Work;
 
 /// The key by which states are sorted.
@@ -254,7 +256,8 @@ pub(super) struct Link<'l> {
 
 fn cycle(graph: &Graph) -> Result<Refusal> {
     let mut links = Vec::new();
-    for (before, behind, kind) in graph.cycle() {
+    // The edges lead from what is required; said along the requisites, the last comes first.
+    for (before, behind, kind) in graph.cycle().into_iter().rev() {
         let behind = graph.chunk(behind)?;
         let is_own = behind.contains(&Key::from(kind.name()));
         let kind = match kind {
@@ -270,25 +273,31 @@ fn cycle(graph: &Graph) -> Result<Refusal> {
     cycle_of(&links)
 }
 
+/// The names of the state of a chunk.
+pub(super) fn named_state(chunk: &DictRef) -> Result<NamedState> {
+    let [sls, id, module, name] =
+        ["__sls__", "__id__", "state", "name"].map(|part| text_at(chunk, part));
+    Ok(NamedState {
+        sls: sls?,
+        id: id?,
+        module: module?,
+        name: name?,
+    })
+}
+
 /// The refusal of states that require each other.
 pub(super) fn cycle_of(links: &[Link<'_>]) -> Result<Refusal> {
-    let shown = |chunk: &DictRef| -> Result<String> {
-        let id = text_at(chunk, "__id__")?;
-        let name = text_at(chunk, "name")?;
-        let sls = item(&Obj::Dict(chunk.clone()), &"__sls__".into())?;
-        let sls = to_str(&sls)?;
-        Ok(match id == name {
-            true => format!("'{id}' ({sls})"),
-            false => format!("'{id}' ({sls}, named '{name}')"),
-        })
-    };
-    let mut says = Vec::new();
+    let mut requisites = Vec::new();
     for link in links {
-        let (behind, before) = (shown(link.behind)?, shown(link.before)?);
-        says.push(format!("{behind} has '{}' on {before}", link.kind));
+        requisites.push(Requires {
+            state: named_state(link.behind)?,
+            argument: link.kind.to_owned(),
+            on: named_state(link.before)?,
+        });
     }
-    let message = format!("states require each other: {}", says.join(", "));
+    let message = cycle_message(&requisites, |link| link.state.sls.clone());
     let mut refusal = Refusal::new(RefusalKind::Cycle, message);
+    refusal.requisites = requisites;
     if let Some(Link { behind, .. }) = links.first() {
         let id = key(&behind.get_str("__id__").unwrap_or_default())?;
         refusal = refusal.of_sls(text_at(behind, "__sls__")?);

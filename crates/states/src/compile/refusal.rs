@@ -20,8 +20,66 @@ pub struct Refusal {
     pub id: Option<String>,
     /// The path below the ID's sls: the ID, the state module, and what is below its arguments.
     pub path: Vec<Key>,
+    /// The requisites that are at fault; those of a cycle each lead to the next.
+    pub requisites: Vec<Requires>,
     /// The error of a template or its data, if that is the fault.
     pub cause: Option<mapstack_diagnostic::Error>,
+}
+
+/// A requisite of a state on another.
+#[derive(Debug, Clone)]
+pub struct Requires {
+    /// The state that has it.
+    pub state: NamedState,
+    /// The requisite, such as `require`.
+    pub argument: String,
+    /// The state that it is on, which may be missing.
+    pub on: NamedState,
+}
+
+/// The names of a state; empty where they are unknown.
+#[derive(Debug, Clone, Default)]
+pub struct NamedState {
+    /// The sls that has it.
+    pub sls: String,
+    /// The ID.
+    pub id: String,
+    /// The state module.
+    pub module: String,
+    /// The name.
+    pub name: String,
+}
+
+impl NamedState {
+    /// A state that a requisite names.
+    pub(crate) fn named(module: &Key, name: &str) -> Self {
+        NamedState {
+            module: module.to_string(),
+            id: name.to_owned(),
+            ..NamedState::default()
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self.id == self.name || self.name.is_empty() {
+            true => format!("'{}'", self.id),
+            false => format!("'{}' of '{}'", self.name, self.id),
+        }
+    }
+}
+
+/// The message about a cycle, with the place of each requisite.
+pub(crate) fn cycle_message(links: &[Requires], place: impl Fn(&Requires) -> String) -> String {
+    let says = links.iter().map(|link| {
+        let verb = match &*link.argument {
+            "require" | "require_any" => "requires".to_owned(),
+            argument => format!("has '{argument}' on"),
+        };
+        let (state, on) = (link.state.shown(), link.on.shown());
+        format!("{state} {verb} {on} ({})", place(link))
+    });
+    let says: Vec<String> = says.collect();
+    format!("states require each other: {}", says.join(", "))
 }
 
 macro_rules! kinds {
@@ -122,6 +180,7 @@ impl Refusal {
             missing: None,
             id: None,
             path: Vec::new(),
+            requisites: Vec::new(),
             cause: None,
         }
     }

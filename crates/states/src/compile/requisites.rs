@@ -8,9 +8,9 @@ use super::chunks::text_at;
 use super::extend::taken;
 use super::graph::{Graph, listed};
 use super::keywords::Requisite;
-use super::order::raise;
+use super::order::{named_state, raise};
 use super::python::{described, extend, first, key, mapping};
-use super::refusal::{Refusal, RefusalKind, Result, path_of};
+use super::refusal::{NamedState, Refusal, RefusalKind, Requires, Result, path_of};
 use super::verify::split_module;
 use super::work::Work;
 
@@ -112,6 +112,11 @@ pub(super) fn missing(
     let message = format!("'{requisite}' names '{module}: {name}', which is not there");
     let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;
     refusal.missing = Some((Some(module.to_string()), name.to_string()));
+    refusal.requisites = vec![Requires {
+        state: named_state(chunk)?,
+        argument: requisite.to_owned(),
+        on: NamedState::named(module, name),
+    }];
     Ok(refusal)
 }
 

@@ -2,7 +2,7 @@
 
 use mapstack::minion::SaltVersion;
 use mapstack::value::{Map, Value, json};
-use mapstack_states::compile::{Refusal, RefusalKind};
+use mapstack_states::compile::{Refusal, RefusalKind, Requires};
 
 /// The state modules that watch, as in the records.
 pub const WATCHES: [&str; 3] = ["service", "cmd", "test"];
@@ -120,7 +120,7 @@ pub fn says(refusal: &Refusal, message: &str) -> bool {
     };
     kind.is_some_and(|(_, kind)| *kind == ours)
         && names.into_iter().all(|name| message.contains(name))
-        && (!message.contains("Recursive requisites") || has_cycle(&refusal.message, message))
+        && (!message.contains("Recursive requisites") || has_cycle(&refusal.requisites, message))
 }
 
 /// The parts of a text in quotes.
@@ -128,18 +128,10 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('\'').skip(1).step_by(2).collect()
 }
 
-/// True if both name the same states and requisites one after the other.
-fn has_cycle(ours: &str, theirs: &str) -> bool {
-    let edges = ours.split_once(": ").unwrap_or_default().1.split("), ");
-    let ours = edges.flat_map(|edge| {
-        let (behind, before) = edge.split_once(") has '").unwrap_or_default();
-        let kind = before.split('\'').next().unwrap_or_default();
-        [
-            quoted(behind)[0],
-            kind,
-            before.split('\'').nth(2).unwrap_or_default(),
-        ]
-    });
+/// True if both name the same states and requisites. Salt goes against the requisites.
+fn has_cycle(ours: &[Requires], theirs: &str) -> bool {
+    let ours = ours.iter().rev();
+    let ours = ours.flat_map(|one| [&*one.state.id, &*one.argument, &*one.on.id]);
     let theirs = theirs.split("({").skip(1).flat_map(|edge| {
         let ids = edge.split("'ID': ").skip(1).map(|rest| {
             rest.split([',', '}'])
