@@ -1,10 +1,11 @@
 //! The bytes that plans lead to.
 
 use mapstack::loader::SaltPath;
+use mapstack::value::pytext::split::{is_line_break, lines};
 use mapstack::{Error, ErrorKind, File, ManagedTemplate, Run};
 
 use crate::content::{Content, of_error};
-use crate::plan::{From, Joined, Plan, Template};
+use crate::plan::{From, Joined, Marks, Plan, Template};
 use crate::texts::is_binary;
 use crate::world::{AllListed, encoded};
 
@@ -65,7 +66,11 @@ fn made(run: &Run<'_>, plan: &Plan) -> Result<Option<Vec<u8>>, Content> {
         Plan::Texts(parts, joined) => {
             let mut all = Vec::new();
             for part in parts {
-                all.extend(made(run, part)?);
+                let made = made(run, part)?;
+                if let (Plan::Template(template), Some([])) = (part, made.as_deref()) {
+                    return Err(failed(empty(template)));
+                }
+                all.extend(made);
             }
             Ok(Some(together(&all, joined)))
         }
@@ -140,24 +145,47 @@ fn not_served(run: &Run<'_>, url: &str) -> Error {
     }
 }
 
+/// The error of a template that prints nothing, where Salt wants a text.
+fn empty(template: &Template) -> Error {
+    let from = match &template.from {
+        From::Url(url) => url,
+        From::Text(_) => &template.shown,
+    };
+    let message = format!("the template {from} prints nothing");
+    Error::new(ErrorKind::DataSource, message)
+}
+
 fn failed(error: Error) -> Content {
     Content::Failed(Box::new(error))
 }
 
 /// The texts of a fragment as one.
 fn together(parts: &[Vec<u8>], joined: &Joined) -> Vec<u8> {
-    let mut text = Vec::new();
-    for part in parts {
-        text.extend(part);
-        if *joined == Joined::Lines && !text.is_empty() && !text.ends_with(b"\n") {
-            text.push(b'\n');
-        }
+    match joined {
+        Joined::Lines => parts.iter().flat_map(|part| each_line(part)).collect(),
+        Joined::Between(marks) => between(&parts.concat(), marks),
     }
-    if let Joined::Between(start, end) = joined {
-        if !text.is_empty() && !text.ends_with(b"\n") {
-            text.push(b'\n');
+}
+
+/// A text whose lines end as those that Salt adds.
+fn each_line(part: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(part) {
+        Ok(text) => {
+            let lines = lines(text, false, is_line_break).into_iter();
+            lines
+                .flat_map(|line| [line, "\n"])
+                .collect::<String>()
+                .into()
         }
-        text = [start.as_bytes(), b"\n", &text, end.as_bytes(), b"\n"].concat();
+        Err(_) => part.to_vec(),
     }
-    text
+}
+
+/// A block with its marks.
+fn between(text: &[u8], marks: &Marks) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text).replace("\r\n", "\n");
+    let ends = marks.newline.unwrap_or(!text.ends_with('\n'));
+    let newline = if ends { "\n" } else { "" };
+    let end = marks.end.trim_end_matches(['\r', '\n']);
+    format!("{}\n{text}{newline}{end}\n", marks.start).into()
 }

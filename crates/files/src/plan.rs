@@ -28,7 +28,16 @@ pub(crate) enum Joined {
     /// Each line ends.
     Lines,
     /// Between two lines that mark them.
-    Between(String, String),
+    Between(Marks),
+}
+
+/// The lines around a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub start: String,
+    pub end: String,
+    /// True for a line break after the text; where it is not said, the text ends with one.
+    pub newline: Option<bool>,
 }
 
 #[derive(Debug, Clone)]

@@ -1,4 +1,5 @@
 //! Managed files, as real Salt would write them.
 
 mod exhausting;
+mod fragments;
 mod recorded;
