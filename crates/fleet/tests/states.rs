@@ -19,11 +19,11 @@ fn state() -> impl Strategy<Value = PlannedState> {
         PlannedState {
             name: StateName {
                 saltenv: "base".into(),
-                sls: format!("sls{sls}"),
-                id: format!("id{id}"),
+                sls: format!("sls{sls}").into(),
+                id: format!("id{id}").into(),
                 module: "pkg".into(),
-                function: format!("f{function}"),
-                name: format!("n{name}"),
+                function: format!("f{function}").into(),
+                name: format!("n{name}").into(),
             },
             arguments: Map::from_iter([("port", port)]),
             ..PlannedState::default()

@@ -72,6 +72,9 @@ pub(crate) fn compose<'t>(text: &'t str, limits: &Limits) -> Result<Graph<'t>, E
     Ok(documents(text, limits, false)?.pop().unwrap_or_default())
 }
 
+/// Nodes for which there is room from the start, as for those of most files.
+const FEW: usize = 256;
+
 /// Read all documents of a text; the limit on values is for all of them together.
 pub(crate) fn compose_all<'t>(text: &'t str, limits: &Limits) -> Result<Vec<Graph<'t>>, Error> {
     documents(text, limits, true)
@@ -82,7 +85,10 @@ fn documents<'t>(text: &'t str, limits: &Limits, many: bool) -> Result<Vec<Graph
     let mut composer = Composer {
         source: &source,
         limits,
-        graph: Graph::default(),
+        graph: Graph {
+            nodes: Vec::with_capacity((text.len() / 16).min(FEW)),
+            shared: false,
+        },
         anchors: HashMap::new(),
         open: Vec::new(),
         size: 0,

@@ -1,6 +1,6 @@
 //! The arguments of states, as far as people wrote them.
 
-use mapstack::value::{Key, Map, MapKind, Value};
+use mapstack::value::{Key, Map, MapKind, Str, Value};
 
 /// Entries of low data that Salt numbers or adds by itself, as 3006 does `prerequired`, or that name the state.
 const NAMES: [&str; 6] = ["state", "fun", "name", "order", "name_order", "prerequired"];
@@ -18,8 +18,12 @@ pub(super) fn arguments(chunk: &Map) -> Map {
 }
 
 /// An entry of a chunk as text.
-pub(super) fn text_of(chunk: &Map, name: &str) -> String {
-    chunk.get(name).map(ToString::to_string).unwrap_or_default()
+pub(super) fn text_of(chunk: &Map, name: &str) -> Str {
+    match chunk.get(name) {
+        Some(Value::Str(text)) => text.clone(),
+        Some(other) => other.to_string().into(),
+        None => Str::default(),
+    }
 }
 
 /// The module and the ID or name of each state that an argument such as `listen` names.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack::value::{Key, Map, Value};
+use mapstack::value::{Key, Map, Str, Value};
 use mapstack_files::Attributes;
 use mapstack_states::compile::is_of_every_state;
 
@@ -204,8 +204,8 @@ fn names(old: &StateName, new: &StateName) -> Vec<Change> {
         .collect()
 }
 
-fn of_text(part: &str, old: Option<&String>, new: Option<&String>) -> Change {
-    let value = |text: &String| Value::from(text.as_str());
+fn of_text(part: &str, old: Option<&Str>, new: Option<&Str>) -> Change {
+    let value = |text: &Str| Value::Str(text.clone());
     Change {
         path: vec![part.into()],
         old: old.map(value),

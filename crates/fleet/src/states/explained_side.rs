@@ -230,7 +230,7 @@ impl Side<'_> {
             declared: state.declared(),
             given_by: state.origin().and_then(given_by),
             sls: self.sls.clone(),
-            own_sls: Some((name.saltenv.clone(), name.sls.clone())),
+            own_sls: Some((name.saltenv.to_string(), name.sls.to_string())),
             arguments,
             files,
             sources: state.sources(),
@@ -246,7 +246,7 @@ impl Side<'_> {
         let is_it = |file: &&ManagedFile| {
             file.path == own.path
                 && file.function == function
-                && (&file.state.id, &file.state.sls) == (&name.id, &name.sls)
+                && (&*file.state.id, &*file.state.sls) == (&*name.id, &*name.sls)
         };
         let file = self.files.iter().find(is_it)?;
         let mut lines = self.explainer.file(&self.managed, file).ok()?;

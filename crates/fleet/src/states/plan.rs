@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::Error;
 use mapstack::trace::FileRead;
-use mapstack::value::{Map, MapKind, Value};
+use mapstack::value::{Map, MapKind, Str, Value};
 use mapstack_files::{Attributes, Content, FileOfMinion, Kind, ManagedFile, Reason};
 use mapstack_states::compile::Requisite;
 use mapstack_states::{Compiled, LowRun};
@@ -26,17 +26,17 @@ pub struct MinionPlan {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateName {
     /// The saltenv of the sls.
-    pub saltenv: String,
+    pub saltenv: Str,
     /// The sls.
-    pub sls: String,
+    pub sls: Str,
     /// The ID.
-    pub id: String,
+    pub id: Str,
     /// The state module, such as `pkg`.
-    pub module: String,
+    pub module: Str,
     /// The function of the module, such as `installed`.
-    pub function: String,
+    pub function: Str,
     /// The name that the function gets.
-    pub name: String,
+    pub name: Str,
 }
 
 /// A state that runs on a minion.
@@ -228,13 +228,20 @@ impl MinionPlan {
 
     /// Let states react to those that they listen to.
     fn add_listeners(&mut self) {
-        let mut by_name: HashMap<(String, String), Vec<usize>> = HashMap::new();
+        let listens = |state: &Arc<PlannedState>| {
+            let mut arguments = ["listen", "listen_in"].into_iter();
+            arguments.any(|argument| state.arguments.contains_key(argument))
+        };
+        if !self.states.iter().any(listens) {
+            return;
+        }
+        let mut by_name: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
         for (at, state) in self.states.iter().enumerate() {
             let StateName {
                 module, id, name, ..
             } = &state.name;
             for name in [id, name] {
-                let known = by_name.entry((module.clone(), name.clone())).or_default();
+                let known = by_name.entry((module, name)).or_default();
                 if known.last() != Some(&at) {
                     known.push(at);
                 }
@@ -242,7 +249,9 @@ impl MinionPlan {
         }
         let meant = |state: &PlannedState, argument: &str| -> Vec<usize> {
             let named = named(&state.arguments, argument);
-            let meant = named.iter().filter_map(|name| by_name.get(name));
+            let meant = named
+                .iter()
+                .filter_map(|(module, name)| by_name.get(&(&**module, &**name)));
             meant.flatten().copied().collect()
         };
         let mut reacts: Vec<(usize, usize)> = Vec::new();

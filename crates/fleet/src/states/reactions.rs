@@ -63,7 +63,7 @@ fn reaction(state: &PlannedState, how: Reacts) -> Reaction {
         ..
     } = &state.name;
     let is_on = |argument: &str| state.arguments.get(argument).is_some_and(Value::truthy);
-    let verb = match (how, module.as_str(), function.as_str()) {
+    let verb = match (how, &**module, &**function) {
         (Reacts::Running, ..) | (_, "cmd" | "module", _) => "runs",
         (_, "service", "dead" | "disabled" | "masked") => "stops",
         (_, "service", _) if is_on("reload") => "reloads",
@@ -72,7 +72,7 @@ fn reaction(state: &PlannedState, how: Reacts) -> Reaction {
     };
     Reaction {
         verb,
-        module: module.clone(),
-        name: name.clone(),
+        module: module.to_string(),
+        name: name.to_string(),
     }
 }

@@ -28,7 +28,7 @@ thread_local! {
 const MANY: usize = 1 << 12;
 
 /// A search inside a render is not worth its time for fewer: the render around it frees them.
-const FEW: usize = 1 << 8;
+const FEW: usize = 1 << 10;
 
 /// A search inside a render waits until so large a share of what the last one looked at was changed: it looks at that
 /// again, and one for each of many renders in another would take time by the square of what the outer one holds.

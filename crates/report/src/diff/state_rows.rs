@@ -143,8 +143,8 @@ impl NameRow {
     fn of(name: &StateName, secrets: &Secrets) -> Self {
         let shown = |text: &str| secrets.scrubbed(text);
         NameRow {
-            saltenv: name.saltenv.clone(),
-            sls: name.sls.clone(),
+            saltenv: name.saltenv.to_string(),
+            sls: name.sls.to_string(),
             id: shown(&name.id),
             function: format!("{}.{}", name.module, name.function),
             name: shown(&name.name),
