@@ -87,7 +87,7 @@ mod tests {
         let state = |name: char| {
             Arc::new(PlannedState {
                 name: StateName {
-                    id: name.into(),
+                    id: name.to_string().into(),
                     ..StateName::default()
                 },
                 ..PlannedState::default()
