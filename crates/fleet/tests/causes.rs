@@ -138,7 +138,7 @@ fn of_group(group: &StatesGroup) -> Vec<(String, Vec<Cause>)> {
     let nothing = StateCauses::default();
     let causes = group.causes.as_ref().unwrap_or(&nothing);
     let name = change.new.as_ref().or(change.old.as_ref()).unwrap();
-    let mut all = vec![(name.id.clone(), causes.state.concat())];
+    let mut all = vec![(name.id.to_string(), causes.state.concat())];
     for (argument, causes) in change.arguments.iter().zip(&causes.arguments) {
         all.push((format!("{}:{}", name.id, argument.path[0]), causes.concat()));
     }

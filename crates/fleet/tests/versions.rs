@@ -67,7 +67,7 @@ fn files_that_stay_are_compared_where_the_version_differs() {
         panic!("{:?}", found.states.groups());
     };
     let change = group.state().unwrap();
-    assert_eq!(change.new.as_ref().unwrap().id, "/etc/motd");
+    assert_eq!(*change.new.as_ref().unwrap().id, *"/etc/motd");
     assert_eq!(group.minions, ["web1", "web2"]);
     let same = differences([SaltVersion::V3008, SaltVersion::V3008]);
     assert!(same.is_empty());

@@ -286,14 +286,14 @@ mod tests {
     fn a_search_inside_a_render_waits_until_it_is_worth_its_time() {
         let outer = Noted::new();
         let kept = ListRef::new(Vec::new());
-        for _ in 0..400 {
+        for _ in 0..1_600 {
             let list = ListRef::new(Vec::new());
             list.change(|items| items.push(Obj::None));
             kept.change(|items| items.push(Obj::List(list)));
         }
         drop(Sweep::default());
         let alive = Rc::new(());
-        let left: Vec<usize> = (0..300)
+        let left: Vec<usize> = (0..1_200)
             .map(|_| {
                 make_circle(&alive);
                 drop(Sweep::default());
@@ -302,7 +302,7 @@ mod tests {
             .collect();
         let searches = left.iter().filter(|left| **left == 0).count();
         assert!((2..=5).contains(&searches), "{left:?}");
-        assert_eq!(kept.items().len(), 400);
+        assert_eq!(kept.items().len(), 1_600);
         drop(outer);
         drop(Sweep::default());
         assert_eq!(Rc::strong_count(&alive), 1);
