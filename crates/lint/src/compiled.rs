@@ -68,12 +68,13 @@ fn compiled(
         Ok(states) => calls_of_low(states),
         Err(_) => calls_of_high(&high.data),
     };
-    let misuses = misuses(&calls, &high.own, &places);
+    let misuses = misuses(&calls, &high.own, &places, &subject.saltenv);
     let may_be_elsewhere = |refusal: &Refusal| refusal.missing.is_some() && is_open;
     let refused = low.err().unwrap_or_default().into_iter();
     let found = refused.filter(|one| !may_be_elsewhere(one));
     let found = found.filter_map(|refusal| {
-        let sls = places.sls(refusal.sls.as_deref()?, None)?;
+        let sls = places.sls(refusal.sls.as_deref()?, None);
+        let sls = sls.filter(|sls| sls.saltenv == subject.saltenv)?;
         let error = places.error(&refusal);
         Some((refusal, error, sls.path.clone()))
     });

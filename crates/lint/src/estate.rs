@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, sls_name};
@@ -287,7 +288,7 @@ fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) ->
         .files
         .values()
         .filter(|file| file.path.ends_with("top.sls"));
-    let tops: Vec<&Arc<SourceFile>> = tops.collect();
+    let tops: Vec<Arc<SourceFile>> = tops.cloned().chain(other_tops(subject)).collect();
     let place = |sls: &str| tops.iter().find_map(|file| place_of(file, sls));
     let missing = missing.into_iter().map(|(sls, minions)| TopProblem {
         what: TopFault::Missing {
@@ -305,6 +306,24 @@ fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) ->
         minions,
     });
     missing.chain(failed).chain(doubtful).collect()
+}
+
+/// The top files of other saltenvs, which can name sls of this one.
+fn other_tops(subject: &Subject<'_>) -> Vec<Arc<SourceFile>> {
+    let (engine, estate) = (subject.engine, subject.estate.as_ref());
+    let path = estate.map_or("top.sls", |estate| &estate.options.state_top);
+    let of = |saltenv: String| {
+        let fetched = engine.fetch(&SaltPath::from_relative(path), &saltenv);
+        let Ok(Fetched::Found { on_disk, bytes }) = fetched else {
+            return None;
+        };
+        let text = std::str::from_utf8(&bytes).ok()?;
+        let shown = on_disk.display().to_string();
+        Some(Arc::new(SourceFile::new(path, shown, text)))
+    };
+    let others = engine.files().envs().into_iter();
+    let others = others.filter(|saltenv| *saltenv != subject.saltenv);
+    others.filter_map(of).collect()
 }
 
 /// The place of an sls's name as an item of a list.

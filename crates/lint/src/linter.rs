@@ -1,5 +1,6 @@
 //! The entry point.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapstack::minion::{Minion, platforms};
@@ -202,15 +203,52 @@ fn with_others(subject: &Subject<'_>) -> Option<String> {
 }
 
 impl Linter<'_> {
-    /// Check all states of an estate: those that its top files give the minions, then the others.
+    /// Check all states of one saltenv of an estate: those that its top files give the minions, then the others.
     ///
     /// # Errors
     /// The files cannot be listed or read.
     pub fn lint_estate(&self, estate: &Estate) -> Result<Report, Error> {
+        self.lint_saltenv(&self.saltenv, estate, &[])
+    }
+
+    /// Check all states of several saltenvs of an estate, each in its saltenv. What is found in one is not found again in
+    /// the next, which may have the same roots.
+    pub fn lint_saltenvs<'l>(
+        &'l self,
+        saltenvs: &'l [String],
+        estate: &'l Estate,
+    ) -> impl Iterator<Item = Result<Report, Error>> + 'l {
+        let mut said: BTreeSet<(Rule, String, usize, String)> = BTreeSet::new();
+        saltenvs.iter().map(move |saltenv| {
+            let mut report = self.lint_saltenv(saltenv, estate, saltenvs)?;
+            let key = |found: &Finding| {
+                let place = &found.place;
+                (
+                    found.rule,
+                    place.file.clone(),
+                    place.start,
+                    found.message.clone(),
+                )
+            };
+            report.findings.retain(|found| !said.contains(&key(found)));
+            said.extend(report.findings.iter().map(key));
+            Ok(report)
+        })
+    }
+
+    fn lint_saltenv(
+        &self,
+        saltenv: &str,
+        estate: &Estate,
+        looked_at: &[String],
+    ) -> Result<Report, Error> {
         let _busy = self.engine.limits().run.map(|run| run.busy_with("states"));
         let minions = self.minions_with_grains();
-        let whole = (&*self.saltenv, estate);
-        let (subject, reached) = Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;
+        let whole = (saltenv, estate);
+        let (mut subject, reached) =
+            Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;
+        let others = &mut subject.of_other_saltenvs;
+        others.retain(|saltenv, _| !looked_at.contains(saltenv));
         let mut report = self.report(&subject, rules::all(&subject), self.secrets.clone());
         report.reached = Some(reached);
         Ok(report)

@@ -142,10 +142,16 @@ pub(crate) fn calls_of_high(high: &Value) -> Vec<Call> {
     calls
 }
 
-/// The calls that functions cannot take, one by one.
-pub(crate) fn misuses(calls: &[Call], own: &OwnModules, places: &Places<'_>) -> Vec<Misuse> {
+/// The calls of a saltenv's sls that functions cannot take, one by one.
+pub(crate) fn misuses(
+    calls: &[Call],
+    own: &OwnModules,
+    places: &Places<'_>,
+    saltenv: &str,
+) -> Vec<Misuse> {
     let of = |call: &Call| {
-        let sls = places.sls(&call.sls, None)?;
+        let sls = places.sls(&call.sls, None);
+        let sls = sls.filter(|sls| sls.saltenv == saltenv)?;
         let at = |argument: Option<&str>| {
             let declared = format!("{}.{}", call.module, call.function);
             let of = |state: &str| {

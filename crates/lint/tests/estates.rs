@@ -87,6 +87,44 @@ fn without_top_files_that_work_no_sls_is_said_to_be_unused() {
 }
 
 #[test]
+fn each_sls_is_looked_at_in_its_saltenv() {
+    let broken = "d: {test.nop: [{require: [{test: gone}]}]}\n";
+    let files = MemoryFiles::new()
+        .file(
+            "base",
+            "top.sls",
+            "base: {'*': [a]}\ndev:\n  'web*': [d, e]\n  'db*':\n    - e.lost\n  'mail*': [mail]\n",
+        )
+        .file("dev", "mail.sls", "m: {test.nop: []}\n")
+        .file("base", "a.sls", "a:\n  file.tuch: []\n")
+        .file("base", "d.sls", "# not this one; dev has it\n")
+        .file("dev", "d.sls", broken)
+        .file("dev", "e/init.sls", "e:\n  file.tuch: []\n");
+    let engine = Engine::new(files);
+    let minions = ["web1", "db1"].map(|id| Minion::new(id).complete());
+    let linter = Linter::new(&engine).minions(minions.to_vec());
+    let saltenvs = ["base".to_owned(), "dev".to_owned()];
+    let estate = Estate::default();
+    let reports = linter.lint_saltenvs(&saltenvs, &estate);
+    let found = reports.map(|report| {
+        let report = report.unwrap();
+        assert_eq!(report.remarks, [""; 0]);
+        let found = report.findings.into_iter();
+        let said = found.map(|one| format!("{}: {}", one.place, one.message));
+        said.collect::<Vec<_>>()
+    });
+    let expected = [
+        vec!["a.sls:2:3: the state module 'file' has no function 'tuch'"],
+        vec![
+            "d.sls:1:28: 'require' names 'test: gone', which is not there (in 'd')",
+            "e/init.sls:2:3: the state module 'file' has no function 'tuch'",
+            "top.sls:5:7: the sls 'e.lost' does not exist in the saltenv 'dev'",
+        ],
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn sls_of_other_saltenvs_are_said_to_be_left_out() {
     let files = MemoryFiles::new()
         .file("base", "top.sls", "base: {'*': [a]}\ndev: {'web*': [d]}\n")

@@ -150,7 +150,12 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     print(args, (&reports, &aside), reporter)?;
     let broken = aside.broken.iter().map(|(id, error)| (&**id, error));
     report_reasons(by_reason(broken), reporter);
-    ended(&linted, &reports, &aside, reporter)
+    ended(
+        (&linted, &checks.marks.saltenvs),
+        &reports,
+        &aside,
+        reporter,
+    )
 }
 
 /// Print the page of a rule.
@@ -173,6 +178,8 @@ struct Marks {
     assumed: BTreeSet<String>,
     /// True if no part of the pillar is known to lie elsewhere.
     is_whole: bool,
+    /// The saltenvs of the states.
+    saltenvs: Vec<String>,
 }
 
 /// The checks of one state of the files, for the minions that can be read.
@@ -240,6 +247,7 @@ impl<'l> Checks<'l> {
                 assumed,
                 is_whole: args.site.files.has_whole_pillar()
                     && args.site.functions.absent.is_empty(),
+                saltenvs: saltenvs(args, linted),
             },
             broken,
         })
@@ -298,6 +306,7 @@ fn all(
         examples,
         assumed,
         is_whole,
+        saltenvs,
     }: &Marks,
 ) -> Result<Vec<(String, Report)>, Error> {
     let mut reports = Vec::new();
@@ -316,8 +325,14 @@ fn all(
                 report.keys.clone().filter(|_| is_whole)
             }),
         };
-        let report = within_budget(|| linter.lint_estate(&estate))?;
-        reports.extend(report.map(|report| (STATES.to_owned(), report)));
+        let mut found = linter.lint_saltenvs(saltenvs, &estate);
+        for saltenv in saltenvs {
+            let report = within_budget(|| found.next().transpose());
+            let Some(report) = report?.flatten() else {
+                break;
+            };
+            reports.push((name_of_states(saltenv), report));
+        }
     }
     // The states' reports have the findings of formulas among them.
     let mut said = Said::default();
@@ -337,10 +352,27 @@ fn all(
 }
 
 /// The name of the report about an estate's states.
-const STATES: &str = "states";
+fn name_of_states(saltenv: &str) -> String {
+    match saltenv {
+        "base" => "states".to_owned(),
+        saltenv => format!("states of {saltenv}"),
+    }
+}
+
+/// The saltenvs of an estate whose states are looked at: the one that is asked for, or those that have roots.
+fn saltenvs(args: &Lint, linted: &Linted) -> Vec<String> {
+    if let Some(saltenv) = &args.site.files.saltenv {
+        return vec![saltenv.clone()];
+    }
+    // Files of `__env__` are those of any saltenv.
+    let mut others = linted.engine.files().envs();
+    others.retain(|saltenv| !matches!(&**saltenv, "base" | "__env__"));
+    others.insert(0, "base".into());
+    others
+}
 
 /// A report; nothing once the budget of the run is used up.
-fn within_budget(lint: impl FnOnce() -> Result<Report, Error>) -> Result<Option<Report>, Error> {
+fn within_budget<T>(lint: impl FnOnce() -> Result<T, Error>) -> Result<Option<T>, Error> {
     if RUN.spent().is_some() {
         return Ok(None);
     }
@@ -370,12 +402,16 @@ impl Said {
 }
 
 /// The failure of a run that did not come to its end within its budget: what ran out, and what was not reached.
-fn out_of_budget(linted: &Linted, reports: &[(String, Report)]) -> Option<Failure> {
+fn out_of_budget(
+    linted: &Linted,
+    saltenvs: &[String],
+    reports: &[(String, Report)],
+) -> Option<Failure> {
     let spent = RUN.spent()?;
-    let of_states = linted.estate.iter().map(|_| STATES);
-    let asked: Vec<&str> = of_states
-        .chain(linted.formulas.iter().map(String::as_str))
-        .collect();
+    let of_states = linted.estate.iter().flat_map(|_| saltenvs);
+    let of_states: Vec<String> = of_states.map(|saltenv| name_of_states(saltenv)).collect();
+    let asked = of_states.iter().chain(&linted.formulas);
+    let asked: Vec<&str> = asked.map(String::as_str).collect();
     let whole: BTreeSet<&str> = reports
         .iter()
         .filter(|(_, report)| report.unfinished == 0)
@@ -406,12 +442,12 @@ const NAMED: usize = 5;
 
 /// The end of the verb.
 fn ended(
-    linted: &Linted,
+    (linted, saltenvs): (&Linted, &[String]),
     reports: &[(String, Report)],
     aside: &lint::Aside,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
-    if let Some(failure) = out_of_budget(linted, reports) {
+    if let Some(failure) = out_of_budget(linted, saltenvs, reports) {
         return Err(failure);
     }
     // "Nothing found" is said of what was looked at.

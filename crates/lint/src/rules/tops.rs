@@ -158,7 +158,10 @@ fn failed(subject: &Subject<'_>, error: &Error, minions: &[String]) -> Finding {
 
 /// An sls that a top file names, and that does not exist.
 fn missing(subject: &Subject<'_>, sls: &str, place: Option<&Place>, minions: &[String]) -> Finding {
-    let message = format!("the sls '{sls}' does not exist");
+    let message = match &*subject.saltenv {
+        "base" => format!("the sls '{sls}' does not exist"),
+        saltenv => format!("the sls '{sls}' does not exist in the saltenv '{saltenv}'"),
+    };
     let finding = match place {
         Some(place) => Finding::new(Rule::MissingInclude, place.clone(), message),
         None => Finding::of_file(Rule::MissingInclude, top(subject), message),

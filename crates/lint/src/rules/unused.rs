@@ -1,6 +1,7 @@
 //! Sls of an estate that no minion gets, and that nothing names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mapstack::value::pytext::Fnmatch;
 use mapstack_states::included;
@@ -10,7 +11,7 @@ use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
 use crate::pillar::{is_part, names};
 use crate::states::State;
-use crate::subject::{Subject, TopFault};
+use crate::subject::{Subject, TopFault, read_files};
 
 /// Files of a folder that say that it is a formula: its sls are for others to name.
 const OF_FORMULA: [&str; 5] = [
@@ -36,19 +37,28 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let included: BTreeSet<String> = subject.states.iter().flat_map(included_by).collect();
-    let patterns: Vec<Fnmatch> = subject
-        .files
-        .values()
+    let others = of_other_saltenvs(subject);
+    let files: Vec<_> = subject.files.values().chain(&others).collect();
+    let patterns: Vec<Fnmatch> = files
+        .iter()
         .flat_map(|file| patterns(file, &estate.options.state_top))
         .collect();
     let is_named = |state: &State| {
         let matches = |pattern: &Fnmatch| pattern.matches(&state.name);
         included.contains(&state.name)
             || patterns.iter().any(matches)
-            || subject.files.values().any(|file| says(file, state))
+            || files.iter().any(|file| says(file, state))
     };
     let unused = unnamed.into_iter().filter(|state| !is_named(state));
     unused.map(finding).collect()
+}
+
+/// The files of other saltenvs: their top files and includes can name sls of this one.
+fn of_other_saltenvs(subject: &Subject<'_>) -> Vec<Arc<SourceFile>> {
+    let others = subject.engine.files().envs().into_iter();
+    let others = others.filter(|saltenv| *saltenv != subject.saltenv);
+    let files = others.filter_map(|saltenv| read_files(subject.engine, "", &saltenv).ok());
+    files.flat_map(BTreeMap::into_values).collect()
 }
 
 fn finding(state: &State) -> Finding {

@@ -88,7 +88,8 @@ fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
             ));
         }
         if let Some(reached) = &report.reached {
-            notes.extend(of_estate(report, reached));
+            let notes_of = of_estate(report, reached).into_iter();
+            notes.extend(notes_of.map(|note| format!("{formula}: {note}")));
             continue;
         }
         for (function, unanswered) in &report.unanswered {
@@ -126,7 +127,7 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     let mut notes = Vec::new();
     if !looked.is_empty() {
         let all = reached.gotten + reached.unnamed;
-        notes.push(format!("states: {all} sls: {}", looked.join(", ")));
+        notes.push(format!("{all} sls: {}", looked.join(", ")));
     }
     if !report.unanswered.is_empty() {
         let functions: Vec<&String> = report.unanswered.keys().collect();
@@ -137,7 +138,7 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
             .collect();
         let files: Vec<&String> = files.into_iter().collect();
         notes.push(format!(
-            "states: nothing answers {} here, so {} were not followed to the end; {} prints a file of \
+            "nothing answers {} here, so {} were not followed to the end; {} prints a file of \
              answers to fill in, for {}",
             some(&functions, NAMED_FOLDERS),
             some(&files, NAMED),
@@ -155,16 +156,15 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
     }
     for (why, files) in reasons {
         let files = some(&files, NAMED);
-        notes.push(format!("states: not looked at: {files} ({why})"));
+        notes.push(format!("not looked at: {files} ({why})"));
     }
     if !others.is_empty() {
         notes.push(format!(
-            "states: not looked at: {} without templates that Salt reads, as far as their names show",
+            "not looked at: {} without templates that Salt reads, as far as their names show",
             count(others.len(), "other file")
         ));
     }
-    let remarks = report.remarks.iter();
-    notes.extend(remarks.map(|remark| format!("states: {remark}")));
+    notes.extend(report.remarks.iter().cloned());
     notes
 }
 
