@@ -13,7 +13,7 @@ use crate::census::Census;
 use crate::change::Change;
 use crate::compare::{Compared, Comparison, Pair, Subject, What};
 use crate::example::Example;
-use crate::failures::{Turn, by_reason};
+use crate::failures::{FailingMinions, Turn, by_reason};
 use crate::minions::Minions;
 use crate::ordered::ordered;
 use crate::origins::{Origins, read_back};
@@ -89,6 +89,8 @@ pub struct Differences {
     pub unaffected: usize,
     /// The number of them that have a formula that fails in both states alike.
     pub fail_still: usize,
+    /// Those that fail, each counted once.
+    pub failing_minions: FailingMinions,
 }
 
 /// So many ways of failing as before are kept; the others are only counted.
@@ -148,7 +150,7 @@ impl Differences {
         };
         let (pairs, states) = pairs;
         self.minions += 1;
-        let (mut affected, mut fails_still) = (false, false);
+        let (mut affected, mut fails_still, mut turns) = (false, false, Vec::new());
         for pair in pairs {
             match &pair.what {
                 What::Same => {}
@@ -158,6 +160,7 @@ impl Differences {
                 }
                 What::Fails(errors) => {
                     for (turn, error) in errors {
+                        turns.push(*turn);
                         match turn {
                             Turn::Still => fails_still = true,
                             _ => affected = true,
@@ -170,10 +173,12 @@ impl Differences {
         for pair in &states {
             affected |= !pair.is_same() && !pair.fails_still();
             fails_still |= pair.fails_still();
+            turns.extend(pair.failures.iter().map(|(turn, _)| *turn));
             self.add_states(comparison, id, pair, &read);
         }
         self.unaffected += usize::from(!affected);
         self.fail_still += usize::from(fails_still);
+        self.failing_minions.add(&turns, affected);
     }
 
     /// Ask for each change of states and files where it comes from, once all minions are compared.
@@ -268,6 +273,9 @@ impl Differences {
         self.minions += 1;
         self.unaffected += 1;
         self.fail_still += usize::from(fails);
+        if fails {
+            self.failing_minions.add(&[Turn::Still], false);
+        }
     }
 
     fn changed(

@@ -19,6 +19,39 @@ pub enum Turn {
     Still,
 }
 
+/// The minions that fail, each counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FailingMinions {
+    /// Those in which nothing failed before.
+    pub now: usize,
+    /// Those in which nothing fails now.
+    pub again: usize,
+    /// Those in which something failed before, and something fails now.
+    pub both: usize,
+    /// Those of them that have other errors now.
+    pub otherwise: usize,
+    /// Those of them that have no difference at all.
+    pub unaffected: usize,
+}
+
+impl FailingMinions {
+    /// Count a minion by the turns of its errors.
+    pub(crate) fn add(&mut self, turns: &[Turn], is_affected: bool) {
+        let before = turns.iter().any(|turn| *turn != Turn::Broken);
+        let now = turns.iter().any(|turn| *turn != Turn::Fixed);
+        match (before, now) {
+            (false, false) => {}
+            (false, true) => self.now += 1,
+            (true, false) => self.again += 1,
+            (true, true) => {
+                self.both += 1;
+                self.otherwise += usize::from(turns.iter().any(|turn| *turn != Turn::Still));
+                self.unaffected += usize::from(!is_affected);
+            }
+        }
+    }
+}
+
 /// Errors of minions, each reason once, with the ids of the minions.
 pub fn by_reason<'e, E: std::fmt::Display>(
     errors: impl IntoIterator<Item = (&'e str, &'e E)>,
@@ -132,6 +165,27 @@ mod tests {
         turns
             .map(|(turn, error)| (turn, error.to_string()))
             .collect()
+    }
+
+    #[test]
+    fn a_minion_is_counted_once() {
+        let counted = |minions: &[&[Turn]]| {
+            let mut counts = FailingMinions::default();
+            for turns in minions {
+                let is_same = turns.iter().all(|turn| *turn == Turn::Still);
+                counts.add(turns, !is_same);
+            }
+            let of_both = (counts.both, counts.otherwise, counts.unaffected);
+            (counts.now, counts.again, of_both)
+        };
+        use Turn::{Broken, Fixed, Less, Otherwise, Still};
+        assert_eq!(counted(&[&[], &[Broken, Broken]]), (1, 0, (0, 0, 0)));
+        assert_eq!(counted(&[&[Fixed]]), (0, 1, (0, 0, 0)));
+        assert_eq!(counted(&[&[Still], &[Still, Still]]), (0, 0, (2, 0, 2)));
+        assert_eq!(counted(&[&[Still, Otherwise]]), (0, 0, (1, 1, 0)));
+        // One part fails now and another works again.
+        assert_eq!(counted(&[&[Broken, Fixed]]), (0, 0, (1, 1, 0)));
+        assert_eq!(counted(&[&[Less], &[Still], &[Broken]]), (1, 0, (2, 1, 1)));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub use compare::{Advanced, Compared, Comparison, Pair, Subject};
 pub use departed::{Departed, DepartedPart, modules_leave};
 pub use differences::{Differences, Failing, Group};
 pub use example::Example;
-pub use failures::{Turn, by_reason};
+pub use failures::{FailingMinions, Turn, by_reason};
 pub use fleet::{Fleet, Report};
 pub use fleet_state::FleetState;
 pub use impact::Impact;

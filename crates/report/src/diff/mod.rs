@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashSet};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::told;
 use mapstack::value::{Key, Value};
-use mapstack_fleet::{Differences, Failing, Group, Masking, Subject, Turn};
+use mapstack_fleet::{Differences, Failing, Group, Masking, Subject};
 
 pub use accounting::Accounting;
 pub(crate) use accounting::made_by;
@@ -225,13 +225,12 @@ impl Report<'_> {
     fn summary(&self, shown: &Shown<'_>) -> String {
         let differences = self.differences;
         let (affected, all) = (differences.affected(), count(differences.minions, "minion"));
-        let unaffected = differences.unaffected;
+        let failing = differences.failing_minions;
+        let unaffected = differences.unaffected.saturating_sub(failing.unaffected);
         let mut summary = match affected {
-            0 if differences.fail_still > 0 => {
-                let compared = unaffected.saturating_sub(differences.fail_still);
-                format!("no change on {compared} of {all}")
+            0 if differences.not_compared == 0 && failing.unaffected == 0 => {
+                format!("no change on {all}")
             }
-            0 if differences.not_compared == 0 => format!("no change on {all}"),
             0 => format!("no change on {unaffected} of {all}"),
             _ if shown.changes.is_empty() && shown.states.is_empty() => {
                 format!("{affected} of {all} affected; {unaffected} unaffected")
@@ -248,24 +247,14 @@ impl Report<'_> {
             }
         };
         add(differences.not_compared, "not compared", "not compared");
-        for (turn, one, many) in [
-            (Turn::Broken, "fails now", "fail now"),
-            (Turn::Fixed, "works again", "work again"),
-            (Turn::Otherwise, "fails otherwise", "fail otherwise"),
-            (Turn::Less, "has fewer errors", "have fewer errors"),
-        ] {
-            let failures = shown.failures.iter();
-            let of_turn = failures.filter(|failure| failure.turn() == turn);
-            let minions: BTreeSet<&String> = of_turn
-                .flat_map(|failure| failure.minions.ids.iter())
-                .collect();
-            add(minions.len(), one, many);
+        add(failing.now, "fails now", "fail now");
+        add(failing.again, "works again", "work again");
+        add(failing.both, "fails in both states", "fail in both states");
+        match failing.otherwise {
+            0 => {}
+            all if all == failing.both => summary.push_str(", with other errors"),
+            some => summary.push_str(&format!(", {some} of them with other errors")),
         }
-        add(
-            differences.fail_still,
-            "fails in both states",
-            "fail in both states",
-        );
         let departed = departed::in_short(&self.differences.states);
         for more in departed.into_iter().chain(states::unknown_in_short(self)) {
             summary.push_str(&format!("; {more}"));

@@ -69,8 +69,14 @@ pub struct Differences<'r> {
     affected: usize,
     /// The number of minions that get the same.
     unaffected: usize,
-    /// Results that fail in the same way before and after.
+    /// The number of minions in which something fails before and after, each counted once.
     fail_in_both: usize,
+    /// The number of them that have other errors now.
+    fail_otherwise: usize,
+    /// The number of minions that fail now, where nothing failed before.
+    fail_now: usize,
+    /// The number of minions in which nothing fails any more.
+    work_again: usize,
     changes: Vec<Change<'r>>,
     /// True if states and files were compared.
     states_compared: bool,
@@ -215,7 +221,10 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             minions_not_compared: differences.not_compared,
             affected: differences.affected(),
             unaffected: differences.unaffected,
-            fail_in_both: differences.fail_still,
+            fail_in_both: differences.failing_minions.both,
+            fail_otherwise: differences.failing_minions.otherwise,
+            fail_now: differences.failing_minions.now,
+            work_again: differences.failing_minions.again,
             changes: changes(report),
             states_compared: differences.states.are_compared(),
             states: state_rows::states(report),
