@@ -49,11 +49,11 @@ fn by_name(plan: &MinionPlan) -> HashMap<&StateName, &PlannedState> {
 /// Files of a saltenv, by path.
 type Tree = Vec<(&'static str, &'static str)>;
 
-const TREE: [(&str, &str); 8] = [
+const TREE: [(&str, &str); 9] = [
     ("top.sls", "base: {'*': [web, db]}\n"),
     (
         "web/init.sls",
-        "{% from 'web/map.jinja' import port with context %}\ninclude: [web.more]\nconf:\n  file.managed:\n    - name: /etc/web\n    - source: ['salt://web/files/{{ grains.id }}', 'salt://web/files/web']\n    - template: jinja\n    - context: {port: {{ port }}}\n",
+        "{% from 'web/map.jinja' import port with context %}\ninclude: [web.more]\nconf:\n  file.managed:\n    - name: /etc/web\n    - source: ['salt://web/files/{{ grains.id }}', 'salt://web/files/web']\n    - template: jinja\n    - context: {port: {{ port }}}\nsum: {file.accumulated: [{filename: /etc/web}, {text: x}, {require_in: [{file: conf}]}]}\n",
     ),
     (
         "web/more.sls",
@@ -62,7 +62,7 @@ const TREE: [(&str, &str); 8] = [
     ("web/map.jinja", "{% set port = 80 %}\n"),
     (
         "web/files/web",
-        "{% include 'web/files/part' %} {{ port }} {{ grains.id }}\n",
+        "{% include 'web/files/part' %} {{ port }} {{ grains.id }} {{ accumulator.sum }}\n",
     ),
     ("web/files/part", "part\n"),
     (
@@ -70,6 +70,7 @@ const TREE: [(&str, &str); 8] = [
         "dir: {file.recurse: [{name: /srv}, {source: 'salt://db/dir'}]}\n",
     ),
     ("db/dir/a", "a\n"),
+    ("db/dir/c", "c\n"),
 ];
 
 /// Other contents of the files, and files that can come.
