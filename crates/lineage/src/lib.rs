@@ -459,8 +459,9 @@ impl Lineage {
         let past = all.iter().enumerate().filter(|(index, past)| {
             let next = all.get(index + 1);
             let (next, its) = next.map_or((value, &spot), |next| (&next.value, &next.spot));
-            // A layer that is merged again changes nothing where it is the last one, nor does a copy of a value.
-            !(past.value.is_same(next) && (past.by == past.layer || past.spot == *its))
+            // A layer that is merged again changes nothing where it is the last one, nor does a copy that replaces a value.
+            let is_copy = past.how == How::Replaced && past.spot == *its;
+            !(past.value.is_same(next) && (past.by == past.layer || is_copy))
         });
         let past = past.map(|(_, past)| past.clone()).collect();
         let inputs = node.claim().map(|claim| self.inputs(&claim.at));
