@@ -3,6 +3,7 @@
 //! Stages look at it between pieces of work and stop with what they have. A guard ends a command that goes far beyond,
 //! in work that does not look.
 
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -43,10 +44,45 @@ pub fn begin(given: LimitFlags, nothing_done: u8) {
     });
 }
 
-/// The bytes of memory that the process holds, where the system says that: on Linux. The allocator counts by thread, and
-/// to count for all of them would slow down each allocation.
+/// The bytes of memory that the command and the programs that it started hold, where the system says that: on Linux. The
+/// allocator counts by thread, and to count for all of them would slow down each allocation.
 fn held() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let own = std::process::id();
+    let mut all = held_by(own)?;
+    let mut processes = vec![own];
+    while let Some(process) = processes.pop() {
+        let mut started = children(process);
+        // A copy of the command that does not run its program yet shares its memory.
+        started.retain(|one| program(*one) != program(own));
+        let held = started.iter().filter_map(|one| held_by(*one));
+        all += held.sum::<usize>();
+        processes.extend(started);
+    }
+    Some(all)
+}
+
+fn program(process: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{process}/exe")).ok()
+}
+
+/// The processes that one has started.
+fn children(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let started = threads.filter_map(|thread| {
+        let started = std::fs::read_to_string(thread.path().join("children")).ok()?;
+        let started = started.split_whitespace();
+        Some(
+            started
+                .filter_map(|one| one.parse().ok())
+                .collect::<Vec<u32>>(),
+        )
+    });
+    started.flatten().collect()
+}
+
+fn held_by(process: u32) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:"))?;

@@ -296,7 +296,7 @@ pub(super) fn limits(request: &jinja::Request<'_>) -> Limits {
         output: given.output,
         depth: own.depth,
         time: given.time.map_or(own.time, |time| time.left()),
-        memory: given.memory.map_or(own.memory, |memory| memory.left()),
+        memory: given.memory_left().unwrap_or(own.memory),
     }
 }
 

@@ -172,3 +172,34 @@ impl<T: Redact> Redact for Option<T> {
         self.as_ref().map(|given| given.redacted(secrets))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_made_of_secrets_are_masked_at_every_depth_and_none_is_lost() {
+        let inner = Value::from(Map::from_iter([("xhunter2y", 1), ("hunter2", 2)]));
+        let list: Value = [inner.clone(), Value::Tuple([inner].into_iter().collect())]
+            .into_iter()
+            .collect();
+        let data = Map::from_iter([
+            ("<secret>", Value::from(0)),
+            ("hunter2", Value::from("hunter2")),
+            ("hunter3", list),
+            ("plain", Value::from(true)),
+        ]);
+        let secrets = Secrets::without_digests().derived(["hunter2", "hunter3"]);
+        let shown = secrets.redact_data(&[], &data.clone().into(), &|_| false);
+        let shown = shown.repr();
+        assert!(!shown.contains("hunter"), "{shown}");
+        let keys = shown.matches("': ").count();
+        assert_eq!(keys, 8, "{shown}");
+        let everything = secrets.shown_anyway(true);
+        let data = Value::from(data);
+        assert_eq!(
+            everything.redact_data(&[], &data, &|_| false).repr(),
+            data.repr()
+        );
+    }
+}

@@ -159,11 +159,22 @@ impl Limits {
     /// # Errors
     /// A limit error when the time is over, or more is held than may be, by this render or by the whole run.
     pub fn check(&self, more: usize) -> Result<()> {
-        self.check_run()?;
-        let spender = self.spender;
+        let (memory, spender) = (self.memory, self.spender);
+        if let Some(run) = self.run {
+            let taken = memory.map(|memory| memory.taken().saturating_add(more));
+            taken.map_or_else(|| run.check(), |taken| run.check_one(taken))?;
+        }
         self.time.map_or(Ok(()), |time| time.check(spender))?;
-        let memory = self.memory;
         memory.map_or(Ok(()), |memory| memory.check(more, spender))
+    }
+
+    /// The bytes of memory that are left for work in another process, if they are limited: of works at once, each
+    /// has its part of the run's memory.
+    #[must_use]
+    pub fn memory_left(&self) -> Option<usize> {
+        let part = self.run.and_then(RunBudget::for_a_process);
+        let left = self.memory.map(|memory| memory.left());
+        part.into_iter().chain(left).min()
     }
 
     /// Check that the whole run may go on.
@@ -241,8 +252,11 @@ impl MemoryLimit {
     /// The number of bytes that are left.
     #[must_use]
     pub fn left(&self) -> usize {
-        let held = (self.held)().saturating_sub(self.before.unwrap_or_default());
-        self.most.saturating_sub(held)
+        self.most.saturating_sub(self.taken())
+    }
+
+    fn taken(&self) -> usize {
+        (self.held)().saturating_sub(self.before.unwrap_or_default())
     }
 
     fn check(&self, more: usize, spender: Spender) -> Result<()> {

@@ -1,8 +1,10 @@
 //! The budget of a whole run: what all files, templates and minions of a command may take together.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use mapstack_diagnostic::Means;
@@ -42,10 +44,18 @@ pub struct Granted {
     pub memory: Option<usize>,
 }
 
+/// The time between two looks at memory that is used up, and the number of looks.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOKS: usize = 10;
+
+/// The memory that each of several works at once can have, in bytes, however many there are.
+const LEAST: usize = 64 << 20;
+
 /// Work that is under way.
 #[derive(Debug)]
 struct Work {
     number: usize,
+    thread: ThreadId,
     subject: String,
     at: String,
 }
@@ -142,7 +152,7 @@ impl RunBudget {
     /// The limit that is exceeded. Who asks stops then, which the run [remembers](Self::refusal).
     #[must_use]
     pub fn spent(&self) -> Option<Spent> {
-        let spent = self.spent_with(|time| time, |bytes| bytes)?;
+        let spent = self.exceeded_for_long()?;
         lock(&self.refusal).get_or_insert_with(|| Refusal {
             spent,
             at_work: self.at_work(),
@@ -171,7 +181,7 @@ impl RunBudget {
     pub fn overdrawn(&self) -> Option<Spent> {
         self.spent_with(
             |time| time + time / 8 + Duration::from_secs(2),
-            |bytes| bytes.saturating_add((bytes / 4).max(128 << 20)),
+            |bytes| bytes.saturating_add(slack(bytes)),
         )
     }
 
@@ -205,6 +215,106 @@ impl RunBudget {
         self.spent().map_or(Ok(()), |spent| Err(spent.into()))
     }
 
+    /// Check that a work that holds so many bytes may go on. Of works on several threads each has an equal part of the
+    /// memory, or 64 MiB if that is more. Where the run has no memory left, those stop that hold more than half of
+    /// their part, or less the further the run is beyond, and the others go on.
+    ///
+    /// ```
+    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// static RUN: RunBudget = RunBudget::new();
+    /// RUN.grant(Granted { memory: Some(200 << 20), time: None });
+    /// let works = ["web1", "web2"].map(|minion| std::thread::spawn(move || RUN.busy_with(minion)).join().unwrap());
+    /// assert!(RUN.check_one(90 << 20).is_ok());
+    /// let error = RUN.check_one(101 << 20).unwrap_err();
+    /// assert_eq!(error.message, "the run has 200 MiB of memory for 2 works at once, and one takes more than its part");
+    /// RUN.holds(201 << 20);
+    /// assert!(RUN.check_one(20 << 20).is_ok() && RUN.check_one(90 << 20).is_err());
+    /// // The rest of the run goes on.
+    /// assert!(RUN.refusal().is_none());
+    /// ```
+    ///
+    /// # Errors
+    /// A limit error when the time is used up, or the memory by this work.
+    pub fn check_one(&self, holds: usize) -> Result<()> {
+        let exceeded = self.exceeded();
+        match exceeded {
+            None if holds <= LEAST => return Ok(()),
+            Some(Spent::Time(_)) => return self.check(),
+            _ => {}
+        }
+        let (Some(most), works) = (lock(&self.clock).granted.memory, self.works_at_once()) else {
+            return Ok(());
+        };
+        let part = (most / works.max(1)).max(LEAST);
+        let allowed = match exceeded {
+            _ if works < 2 => return self.check(),
+            None => part,
+            Some(_) => part / 32 * self.room_left(most).max(1),
+        };
+        if holds <= allowed {
+            return Ok(());
+        }
+        let message = format!(
+            "the run has {} of memory for {works} works at once, and one takes more than its part",
+            shown(most)
+        );
+        Err(Error::limit(message).with_help(Spent::Memory(most).help()))
+    }
+
+    /// The room between the memory of the run and its end, in sixteenths.
+    fn room_left(&self, most: usize) -> usize {
+        let over = self.held.load(Ordering::Relaxed).saturating_sub(most);
+        slack(most).saturating_sub(2 * over) / (slack(most) / 16)
+    }
+
+    /// The memory that another process can have for a work under way, if memory is limited. What the work held before
+    /// is not always free, so it is half of its part, and less where the run has no memory left.
+    ///
+    /// ```
+    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// static RUN: RunBudget = RunBudget::new();
+    /// RUN.grant(Granted { memory: Some(800 << 20), time: None });
+    /// let works = ["web1", "web2"].map(|minion| std::thread::spawn(move || RUN.busy_with(minion)).join().unwrap());
+    /// assert_eq!(RUN.for_a_process(), Some(200 << 20));
+    /// RUN.holds(801 << 20);
+    /// assert_eq!(RUN.for_a_process(), Some(50 << 20));
+    /// ```
+    #[must_use]
+    pub fn for_a_process(&self) -> Option<usize> {
+        let most = lock(&self.clock).granted.memory?;
+        match (self.works_at_once(), self.exceeded()) {
+            (0 | 1, _) => Some(most),
+            (works, None) => Some((most / works).max(LEAST) / 2),
+            (works, Some(_)) => Some((most / works).max(LEAST) / 8),
+        }
+    }
+
+    /// The number of threads with work under way.
+    fn works_at_once(&self) -> usize {
+        let busy = lock(&self.busy);
+        let threads: HashSet<ThreadId> = busy.iter().map(|work| work.thread).collect();
+        threads.len()
+    }
+
+    /// The limit that is exceeded, for a while if it is the memory: of works at once, those that take most of it
+    /// are about to stop.
+    fn exceeded_for_long(&self) -> Option<Spent> {
+        let mut looks = 0;
+        loop {
+            let spent = self.exceeded()?;
+            let is_final = matches!(spent, Spent::Time(_)) || self.works_at_once() < 2;
+            if is_final || looks == LOOKS || lock(&self.refusal).is_some() {
+                return Some(spent);
+            }
+            std::thread::sleep(LOOK);
+            looks += 1;
+        }
+    }
+
+    fn exceeded(&self) -> Option<Spent> {
+        self.spent_with(|time| time, |bytes| bytes)
+    }
+
     /// Say what is being worked on, until the result is dropped.
     ///
     /// ```
@@ -220,6 +330,7 @@ impl RunBudget {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let work = Work {
             number,
+            thread: std::thread::current().id(),
             subject: subject.into(),
             at: String::new(),
         };
@@ -278,6 +389,11 @@ impl Drop for Busy<'_> {
         lock(&self.run.busy).retain(|work| work.number != self.number);
         self.run.done.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// The bytes beyond its memory with which a run ends.
+fn slack(most: usize) -> usize {
+    (most / 4).max(128 << 20)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
