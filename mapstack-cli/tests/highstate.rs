@@ -1,6 +1,6 @@
 //! `mapstack highstate`: the states of a minion as they run.
 
-use crate::common::{Ran, Tree, assert_snapshot, repository, run_line};
+use crate::common::{Ran, Tree, assert_line, assert_snapshot, repository, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[
@@ -279,6 +279,27 @@ fn a_state_is_explained() {
             &format!("{}{}", ran.stdout, ran.stderr),
         );
     }
+}
+
+#[test]
+fn a_state_is_explained_by_a_name() {
+    let tree = explained_tree();
+    tree.write(
+        "r/web.sls",
+        b"tools: {pkg.installed: [{names: [vim, {curl: [{version: 8}]}]}]}\n\
+          conf: {file.managed: [{name: /etc/a}]}\n\
+          more: {file.directory: [{names: [/srv, /etc/b]}]}\n\
+          rest: {file.symlink: [{name: /etc/b}]}\n",
+    );
+    let explain = |asked: &str, status, out: &str, err: &str| {
+        let line = format!("explain highstate {asked} --root r --minion m.yaml");
+        assert_line(tree.path(), &line, status, out, err);
+    };
+    explain("vim", 0, "tools: pkg.installed  r/web.sls:1:1\n", "");
+    explain("curl:names", 0, "tools:pkg.installed:names: [vim, ", "");
+    explain("/etc/a", 0, "conf: file.managed  r/web.sls:2:1\n", "");
+    let several = "several states have the name '/etc/b'\n |\n = help: ask for one of their IDs: 'more', 'rest'\n";
+    explain("/etc/b", 1, "", several);
 }
 
 #[test]

@@ -83,6 +83,9 @@ pub(crate) fn explain(text: &str, error: &events::Error) -> Explained {
     explained
 }
 
+/// The most characters of a key that no `? ` begins.
+const LONGEST_KEY: usize = 1024;
+
 impl Refused<'_> {
     fn explained(&self) -> Explained {
         let at = self.error.mark.offset;
@@ -147,6 +150,21 @@ impl Refused<'_> {
     /// A `:` that makes a key of something that cannot be one.
     fn misplaced_colon(&self) -> Explained {
         let at = self.error.mark.offset;
+        let is_long = |line: &Line<'_>| {
+            let key = self
+                .text
+                .get(line.start..at)
+                .unwrap_or_default()
+                .trim_start();
+            key.chars().count() > LONGEST_KEY && !key.contains(": ")
+        };
+        if self.lines.get(self.line).is_some_and(is_long) {
+            return Explained::new(
+                at,
+                "a key has more than 1024 characters",
+                "shorten it, or begin it with `? ` and the next line with `: `",
+            );
+        }
         let plain = || {
             Explained::new(
                 at,

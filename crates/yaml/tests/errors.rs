@@ -329,3 +329,13 @@ fn tag_directives_are_bounded() {
         3
     );
 }
+
+#[test]
+fn a_key_that_is_too_long_is_said_to_be() {
+    let key = "k".repeat(1024);
+    assert!(load(&format!("{key}: 1")).is_ok());
+    let expected = "line 2, column 1028: a key has more than 1024 characters; \
+         shorten it, or begin it with `? ` and the next line with `: `";
+    assert_eq!(refused(&format!("a:\n  {key}k: 1")).to_string(), expected);
+    assert!(load(&format!("? {key}k\n: 1")).is_ok());
+}

@@ -105,6 +105,16 @@ fn found(
     if let Some((_, id, rest)) = meant.max_by_key(|(length, ..)| *length) {
         return Ok((id.clone(), rest));
     }
+    match &by_name(states, &rest)[..] {
+        [] => {}
+        [(id, rest)] => return Ok((id.clone(), rest.clone())),
+        several => {
+            let ids: Vec<String> = several.iter().map(|(id, _)| format!("'{id}'")).collect();
+            let message = format!("several states have the name '{asked}'");
+            let error = Error::new(ErrorKind::Lookup, message);
+            return Err(error.help(format!("ask for one of their IDs: {}", ids.join(", "))));
+        }
+    }
     if let Some(error) = of_others(&|id| rest(id).is_some(), (gatherer, session, high)) {
         return Err(error);
     }
@@ -116,6 +126,34 @@ fn found(
         Some(near) => error.help(format!("did you mean '{near}'?")),
         None => error.help("`mapstack highstate` lists the minion's states"),
     })
+}
+
+/// The IDs of the states with a name that is asked for, by `name` or among `names`.
+fn by_name(
+    states: &Value,
+    rest: &dyn Fn(&str) -> Option<Option<String>>,
+) -> Vec<(Key, Option<String>)> {
+    let asked = |name: &Value| match name {
+        // An entry of `names` can have arguments of its own.
+        Value::Map(map) => map.iter().next().and_then(|(name, _)| rest(name.as_str()?)),
+        name => rest(name.as_str()?),
+    };
+    let of_argument = |(argument, value): (&Key, &Value)| match argument.as_str()? {
+        "name" => asked(value),
+        "names" => value.as_list()?.iter().find_map(asked),
+        _ => None,
+    };
+    let of_state = |body: &Value| {
+        let functions = body.as_map()?.iter().map(|(_, arguments)| arguments);
+        let arguments = functions.filter_map(Value::as_list).flatten();
+        let mut arguments = arguments
+            .filter_map(Value::as_map)
+            .flat_map(|one| one.iter());
+        arguments.find_map(of_argument)
+    };
+    let all = states.as_map().into_iter().flatten();
+    let named = all.filter_map(|(id, body)| Some((id.clone(), of_state(body)?)));
+    named.collect()
 }
 
 /// An error about a state that the minion does not get, if there is one of the ID.
