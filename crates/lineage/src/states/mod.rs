@@ -393,10 +393,8 @@ impl Explaining<'_, '_> {
                     let given = self.written.given(state.id, name, item);
                     given.and_then(|given| {
                         let node = self.traced.node(&given.argument)?;
-                        // It is written the other way round.
-                        let at = node.claim()?.at.nearby();
-                        let claim = node.claim()?.over(item);
-                        Some(Node::whole(Claim { at, ..claim }))
+                        // It is written there, the other way round.
+                        Some(Node::whole(node.claim()?.over(item)))
                     })
                 }
             };
