@@ -33,7 +33,7 @@ impl Accumulators {
         );
         let wrong = match &states {
             _ if name.is_empty() => Some("the name is empty"),
-            _ if text.is_none() => Some("there is no 'text'"),
+            _ if text.is_none() => Some("'text' is missing"),
             _ if !is_iterable => Some("'text' is neither a text nor a list of some"),
             None => Some(
                 "no state of the file is in 'require_in' or 'watch_in', so that Salt refuses it",

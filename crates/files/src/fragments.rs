@@ -86,7 +86,7 @@ fn sources(chunk: Chunk<'_>) -> Vec<Plan> {
     }
     let of_url = |value: &Value| match value {
         Value::Str(url) => template(chunk, url),
-        _ => Plan::failed("a source is something else than a URL"),
+        _ => Plan::failed("a source is not a URL"),
     };
     match sources {
         _ if source.truthy() => vec![of_url(source)],
@@ -140,12 +140,12 @@ fn block(chunk: Chunk<'_>, accumulators: &Accumulators) -> Plan {
     let mut content = match chunk.map.get("content") {
         None => String::new(),
         Some(Value::Str(text)) => text.to_string(),
-        Some(_) => return Plan::failed("'content' is not a text"),
+        Some(_) => return Plan::failed("'content' is not text"),
     };
     let id = chunk.text("__id__").unwrap_or_default();
     for text in accumulators.of_state(&chunk.path(), &id) {
         let Value::Str(text) = text else {
-            return Plan::failed("an accumulator has something else than a text");
+            return Plan::failed("an accumulator holds something other than text");
         };
         if !content.is_empty() {
             content.push('\n');
@@ -173,15 +173,15 @@ fn line(chunk: Chunk<'_>) -> Plan {
     let content = chunk.get("content");
     let mode = chunk.text("mode").unwrap_or_default().to_lowercase();
     let wrong = match &*mode {
-        "" => "there is no 'mode'",
-        "insert" | "ensure" | "replace" if content.is_none() => "there is no 'content'",
-        _ if !matches!(content, Value::Str(_) | Value::None) => "'content' is not a text",
+        "" => "'mode' is missing",
+        "insert" | "ensure" | "replace" if content.is_none() => "'content' is missing",
+        _ if !matches!(content, Value::Str(_) | Value::None) => "'content' is not text",
         "insert" if !is_near && !is_given("location") => {
             "the mode 'insert' needs 'location', 'before' or 'after'"
         }
         "ensure" if !is_near => "the mode 'ensure' needs 'before' or 'after'",
         "insert" | "ensure" | "replace" | "delete" => "",
-        _ => return Plan::failed(format!("there is no mode '{mode}'")),
+        _ => return Plan::failed(format!("unknown mode '{mode}'")),
     };
     if !wrong.is_empty() {
         return Plan::failed(wrong);
@@ -239,7 +239,7 @@ fn key_values(chunk: Chunk<'_>) -> Plan {
     let separator = match chunk.map.get("separator") {
         None => "=".into(),
         Some(Value::Str(text)) if !text.is_empty() => text.clone(),
-        Some(_) => return Plan::failed("'separator' is not a text, or empty"),
+        Some(_) => return Plan::failed("'separator' is empty or not text"),
     };
     let line = |key: &str, value: &Value| format!("{key}{separator}{value}\n");
     let lines: String = match (
@@ -252,7 +252,7 @@ fn key_values(chunk: Chunk<'_>) -> Plan {
         }
         (Some(key), value, _) if !value.is_none() => line(&key, value),
         (_, _, Value::Map(all)) if all.keys().any(|key| key.as_str().is_none()) => {
-            return Plan::failed("a key of 'key_values' is not a text");
+            return Plan::failed("a key of 'key_values' is not text");
         }
         (_, _, Value::Map(all)) if !all.is_empty() => all
             .iter()
