@@ -168,6 +168,9 @@ fn the_sls_that_compile_are_shown_beside_those_that_are_left_out() {
             ran.stderr
         );
     }
+    let page = highstate(&tree, "broken,web.only --keep-going -o html");
+    let reason = "broken.sls:1:7: Jinja variable &#x27;nope&#x27; is undefined";
+    assert!(page.stdout.contains(reason), "{}", page.stdout);
     // The form does not depend on what fails.
     let all = highstate(&tree, "web --keep-going -o json");
     assert_eq!(all.status, Some(0), "{}", all.stderr);

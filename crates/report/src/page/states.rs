@@ -4,7 +4,7 @@ use mapstack::{Error, ErrorKind};
 use serde::Serialize;
 use tera::Context;
 
-use crate::left_out::LeftOutRow;
+use crate::left_out::{self, LeftOutRow};
 use crate::page::changes::LIST_STYLE;
 use crate::page::template::Template;
 use crate::page::{STYLE, shown};
@@ -87,11 +87,11 @@ impl StatesOf {
                 }
             }
         }
-        let left_out = left_out.iter().map(|row| format!("left out: {}", row.sls));
+        let left_out = left_out::listing(left_out);
         StatesOf {
             id: id.into(),
             summary: count(rows.len(), "state"),
-            notes: left_out.collect(),
+            notes: left_out.lines().map(|line| line.trim().into()).collect(),
             states,
         }
     }
