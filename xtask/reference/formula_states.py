@@ -82,12 +82,16 @@ class Minion:
                 tree.state = state
 
         self.tree = Tree
+        self.context = set(self.state.state_con)
 
     def is_changed(self, pillar):
         """True if a template changed the pillar in place, which the next one must not see."""
         return self.state.opts["pillar"] != pillar
 
     def low(self, sls):
+        # Each sls is asked for by itself: results that functions keep for a run are those of another one.
+        for key in set(self.state.state_con) - self.context:
+            del self.state.state_con[key]
         self.state._processed_sls_files = set()
         high, errors = self.tree().render_highstate({"base": [sls]})
         errors += self.state.verify_high(high)

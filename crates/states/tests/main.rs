@@ -2,5 +2,6 @@
 
 mod compile;
 mod functions;
+mod maps;
 mod partial;
 mod tops;
