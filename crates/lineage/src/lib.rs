@@ -55,7 +55,7 @@ pub use states::{
 pub use tree::How;
 pub use why_not::{Instead, Sought, WhyNot};
 
-use flow::{Printed, SERVED, Traced};
+use flow::{Printed, SERVED, Tag, Traced};
 use tracker::{Texts, Tracker};
 use tree::{At, Claim, Node};
 
@@ -545,7 +545,7 @@ impl Lineage {
             At::Computed(_, inputs) => &inputs[..],
             At::Text(text, marks) => match text.spot(marks.mark()) {
                 (place, true) => {
-                    printed = self.printed.get(&(place.source.clone(), place.start));
+                    printed = self.printed.get(&Tag::new(&place.source, place.start));
                     printed.map_or(&[][..], |inputs| &inputs[..])
                 }
                 _ => &[],

@@ -51,6 +51,9 @@ const KINDS: &[Kind] = &[
     Kind { name: "states in a chain", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require: [{{test: a{}}}]}}]}}", (at + 1).min(n - 1)))) },
     Kind { name: "states that one requires", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require_in: [{{test: a0}}]}}]}}"))) },
     Kind { name: "sls", line: HIGHSTATE, files: included },
+    Kind { name: "sls", line: "explain highstate --root salt --minion web1.yaml", files: included },
+    Kind { name: "states that use others", line: "explain highstate --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{x{at}: 1}}, {{use: [{{test: a{}}}]}}]}}", (at + 1) % n))) },
+    Kind { name: "tags of a managed file", line: "explain file /etc/a --root salt --minion web1.yaml", files: managed_template },
     Kind { name: "managed files", line: "file --sls f --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("/etc/f{at}: {{file.managed: [{{contents: 'x {at}'}}]}}"))) },
     Kind { name: "changed values", line: DIFF, files: |n| both(DEFAULTS, |side| values(n, |at| format!("k{at}: {side}{at}"))) },
     Kind { name: "changed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("a{at}: {{test.nop: [{{x: {side}}}]}}"))) },
@@ -166,6 +169,17 @@ fn included(n: usize) -> Files {
     });
     files.push((SLS.to_owned(), format!("include:\n{all}")));
     files
+}
+
+fn managed_template(n: usize) -> Files {
+    let managed = "/etc/a: {file.managed: [{source: 'salt://f/a.j'}, {template: jinja}]}\n";
+    vec![
+        (SLS.to_owned(), managed.to_owned()),
+        (
+            "salt/f/a.j".to_owned(),
+            lines(n, |at| format!("{{{{ grains.os }}}} {at}")),
+        ),
+    ]
 }
 
 fn changed_file(n: usize) -> Files {

@@ -21,6 +21,7 @@ mod tracer;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -30,7 +31,7 @@ use mapstack_functions::Flow;
 use mapstack_matcher::Matcher;
 use mapstack_minion::Minion;
 use mapstack_render::jinja::{Limits, Table, Tracer};
-use mapstack_render::{Obj, spend, spend_apart};
+use mapstack_render::{Obj, TemplatePlace, spend, spend_apart};
 use mapstack_value::{Extent, Key, Str, Value};
 
 use crate::bounds::MAX_VALUES;
@@ -94,7 +95,43 @@ pub(crate) struct State {
 type Numbers = HashMap<usize, usize>;
 
 /// The texts that tags printed, by the source and the offset of the tag; empty if a tag printed different things.
-pub(crate) type Printed = HashMap<(Arc<str>, usize), Vec<At>>;
+pub(crate) type Printed = HashMap<Tag, Vec<At>>;
+
+/// A tag of a template: its source and its offset there.
+#[derive(Debug, Clone)]
+pub(crate) struct Tag {
+    source: Arc<str>,
+    start: usize,
+}
+
+impl Tag {
+    pub fn new(source: &Arc<str>, start: usize) -> Self {
+        Tag {
+            source: source.clone(),
+            start,
+        }
+    }
+
+    fn of(place: &TemplatePlace) -> Self {
+        Tag::new(&place.source, place.span.start as usize)
+    }
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        let is_source = || Arc::ptr_eq(&self.source, &other.source) || self.source == other.source;
+        self.start == other.start && is_source()
+    }
+}
+
+impl Eq for Tag {}
+
+impl Hash for Tag {
+    /// Without the bytes of the source: each of its tags would take time for all of it.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.source.len(), self.start).hash(state);
+    }
+}
 
 /// A value that an expression read, and its origins if it is a scalar.
 #[derive(Clone)]

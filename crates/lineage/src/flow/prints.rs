@@ -10,12 +10,9 @@ use mapstack_render::{Obj, TemplatePlace, python, spend};
 use mapstack_value::Str;
 
 use super::parts::{Part, Parts, moved};
-use super::{Operand, is_computed};
+use super::{Operand, Tag, is_computed};
 use crate::source::LayerText;
 use crate::tree::Node;
-
-/// The source of a tag and its offset.
-type Tag = (Arc<str>, usize);
 
 /// The number of prints of a tag among which the one that is meant is looked for.
 const MAX_SKIPPED: usize = 1_000;
@@ -117,7 +114,7 @@ impl Prints {
             .and_then(Node::claim)
             .is_some_and(|claim| !is_computed(&claim.at));
         let parts = self.made(&text).filter(|_| !is_moved).cloned();
-        let tag = tag(by);
+        let tag = Tag::of(by);
         let prints = self.by_tag.entry(tag.clone()).or_default();
         self.open.push((tag, prints.len()));
         prints.push(Print { text, node, parts });
@@ -144,8 +141,8 @@ impl Prints {
                 continue;
             };
             let is_it = |(tag, number): &(Tag, usize)| {
-                tag.1 == place.span.start as usize
-                    && Arc::ptr_eq(&tag.0, &place.source)
+                tag.start == place.span.start as usize
+                    && Arc::ptr_eq(&tag.source, &place.source)
                     && self
                         .print(tag, *number)
                         .is_some_and(|print| *print.text == *piece)
@@ -237,7 +234,7 @@ impl Prints {
     pub fn in_text(&self, text: &LayerText) -> Vec<Run> {
         let mut next: HashMap<Tag, usize, RandomState> = HashMap::default();
         let found = text.printed().into_iter().map(|(range, place)| {
-            let tag = (place.source.clone(), place.start);
+            let tag = Tag::new(&place.source, place.start);
             let piece = text.as_str().get(range.clone()).unwrap_or_default();
             let prints = self.by_tag.get(&tag).map_or(&[][..], Vec::as_slice);
             let from = next.entry(tag).or_default();
@@ -290,10 +287,6 @@ impl Print {
 /// True if two texts are not only equal, but one.
 fn is_it(one: &str, other: &str) -> bool {
     std::ptr::eq(one, other)
-}
-
-fn tag(by: &TemplatePlace) -> Tag {
-    (by.source.clone(), by.span.start as usize)
 }
 
 /// The number of prints, from the first on, that make a text. The line break at the end of a template counts as printed.

@@ -8,7 +8,7 @@ use mapstack_value::{Key, Str, Value};
 use super::documents::Document;
 use super::objects::is_container;
 use super::prints::Prints;
-use super::{Operand, State, ValueTracer, data, whole};
+use super::{Operand, State, Tag, ValueTracer, data, whole};
 use crate::tree::{At, Claim, Node};
 
 impl Tracer for ValueTracer {
@@ -118,7 +118,7 @@ impl Tracer for ValueTracer {
                 Some(claim) => vec![claim.at.clone()],
                 None => Vec::new(),
             };
-            let tag = (by.source.clone(), by.span.start as usize);
+            let tag = Tag::of(by);
             let is_new = !state.printed.contains_key(&tag);
             let known = state.printed.entry(tag).or_default();
             if is_new {

@@ -9,6 +9,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place};
 use mapstack_files::Way;
 use mapstack_minion::{Minion, Part};
 use mapstack_states::{GotSls, High, Top};
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Key, Str, Value};
 
 use super::unknown;
@@ -26,6 +27,10 @@ pub(super) struct TracedSls<'t> {
     minion: &'t Minion,
     sls: &'t [GotSls],
     top: Option<&'t Top>,
+    /// The numbers of those of a name.
+    named: HashMap<&'t str, Vec<usize>>,
+    /// The entries by which those that were asked for include others, by the number of the sls.
+    includes: HashMap<usize, Includes>,
     /// The origins of what was asked for, by the number of the sls.
     nodes: HashMap<usize, Option<Node>>,
     done: Done,
@@ -56,10 +61,16 @@ impl Done {
 
 impl<'t> TracedSls<'t> {
     pub fn new(engine: &'t Engine, minion: &'t Minion, high: &'t High) -> Self {
+        let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (number, sls) in high.sls.iter().enumerate() {
+            named.entry(&sls.name).or_default().push(number);
+        }
         TracedSls {
             engine,
             minion,
             sls: &high.sls,
+            named,
+            includes: HashMap::new(),
             top: high.top.as_ref().and_then(|top| top.as_ref().ok()),
             nodes: HashMap::new(),
             done: Done::default(),
@@ -68,8 +79,8 @@ impl<'t> TracedSls<'t> {
 
     /// The number of an sls.
     pub fn number(&self, saltenv: &str, name: &str) -> Option<usize> {
-        let is_it = |sls: &GotSls| sls.name == name && sls.saltenv == saltenv;
-        self.sls.iter().position(is_it)
+        let is_it = |number: &usize| self.sls[*number].saltenv == saltenv;
+        self.named.get(name)?.iter().copied().find(is_it)
     }
 
     /// All that was followed so far.
@@ -263,33 +274,24 @@ impl<'t> TracedSls<'t> {
                 reasons.extend(self.targets(sls));
                 break;
             };
-            let number = all
-                .iter()
-                .position(|other| other.name == *by && self.place_of_include(other, sls).is_some());
-            let place = number.and_then(|number| self.include(number, sls));
+            let mut numbers = self.named.get(by.as_str()).into_iter().flatten().copied();
+            let found = numbers.find_map(|number| {
+                let includes = self.includes.entry(number);
+                let includes = includes.or_insert_with(|| Includes::of(&all[number]));
+                Some((number, includes.index_of(&sls.name)?))
+            });
+            let place = found.and_then(|(number, index)| self.include(number, index));
             reasons.push(Reason::Include {
                 sls: by.clone(),
                 place,
             });
-            here = number.and_then(|number| all.get(number));
+            here = found.and_then(|(number, _)| all.get(number));
         }
         reasons
     }
 
-    /// The entry of an sls that includes another.
-    fn place_of_include(&self, by: &GotSls, sls: &GotSls) -> Option<usize> {
-        let Ok(Value::Map(states)) = &by.rendered.data else {
-            return None;
-        };
-        let entries = states.get("include")?.as_list()?;
-        entries.iter().position(|entry| {
-            let named = mapstack_states::included((&by.name, &by.path), entry);
-            named.is_some_and(|(_, name)| is_named(&name, &sls.name))
-        })
-    }
-
-    fn include(&mut self, by: usize, sls: &GotSls) -> Option<Place> {
-        let index = self.place_of_include(self.sls.get(by)?, sls)?;
+    /// The place of an entry of what an sls includes.
+    fn include(&mut self, by: usize, index: usize) -> Option<Place> {
         let path = [Key::from("include"), Key::of_index(index)];
         match &self.claim(by, &path)?.at {
             crate::tree::At::Text(text, marks) => match in_text(text, marks.mark()) {
@@ -318,5 +320,41 @@ impl<'t> TracedSls<'t> {
 
 /// True if a name or shell pattern means an sls.
 fn is_named(pattern: &str, sls: &str) -> bool {
-    pattern == sls || mapstack_value::pytext::Fnmatch::new(pattern).matches(sls)
+    pattern == sls || Fnmatch::new(pattern).matches(sls)
+}
+
+/// The entries by which an sls includes others.
+#[derive(Default)]
+struct Includes {
+    /// The first entry of each name, as a pattern or not.
+    names: HashMap<String, usize>,
+    patterns: Vec<(usize, Fnmatch)>,
+}
+
+impl Includes {
+    fn of(sls: &GotSls) -> Self {
+        let mut includes = Includes::default();
+        let entries = match &sls.rendered.data {
+            Ok(Value::Map(states)) => states.get("include").and_then(Value::as_list),
+            _ => None,
+        };
+        for (index, entry) in entries.into_iter().flatten().enumerate() {
+            let named = mapstack_states::included((&sls.name, &sls.path), entry);
+            let Some((_, name)) = named else { continue };
+            if name.contains(['*', '?', '[']) {
+                includes.patterns.push((index, Fnmatch::new(&name)));
+            }
+            includes.names.entry(name).or_insert(index);
+        }
+        includes
+    }
+
+    /// The first entry that means an sls.
+    fn index_of(&self, sls: &str) -> Option<usize> {
+        let named = self.names.get(sls).copied();
+        let mut patterns = self.patterns.iter();
+        let matching = patterns.find(|(_, pattern)| pattern.matches(sls));
+        let matching = matching.map(|(index, _)| *index);
+        named.into_iter().chain(matching).min()
+    }
 }

@@ -1,6 +1,6 @@
 //! The arguments of states as sls write them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mapstack_states::GotSls;
 use mapstack_value::{Key, Map, Value};
@@ -49,8 +49,14 @@ pub(super) struct Written {
     arguments: HashMap<Place, Vec<Argument>>,
     /// The keys of functions below an ID, by the sls, the ID and the state module.
     functions: HashMap<(usize, Key, Key), Key>,
-    /// The arguments that name states which get requisites or arguments, or give them.
-    moved: Vec<Place>,
+    /// The IDs that have an argument, by the state module and the name of the argument, in the order of the sls.
+    having: HashMap<(Key, Key), Vec<Key>>,
+    /// The names that the functions of an ID have, beside the ID.
+    names: HashMap<Key, HashSet<Key>>,
+    /// The states that `use` arguments of an ID names, by that ID.
+    uses: HashMap<Key, HashSet<Key>>,
+    /// The states that `use_in` arguments of an ID names, by that ID.
+    used_in: HashMap<Key, HashSet<Key>>,
 }
 
 impl Written {
@@ -100,19 +106,36 @@ impl Written {
         for (index, arg) in args.iter().enumerate() {
             for (name, value) in arg.as_map().into_iter().flatten() {
                 let place = (id.clone(), module.clone(), name.clone());
-                let known = self.arguments.entry(place.clone()).or_default();
+                let known = self.arguments.entry(place).or_default();
+                if known.is_empty() {
+                    let same = (module.clone(), name.clone());
+                    self.having.entry(same).or_default().push(id.clone());
+                }
                 known.push(Argument {
                     sls,
                     path: [above, &[Key::of_index(index), name.clone()]].concat(),
                     value: value.clone(),
                 });
-                let is_moved = name
-                    .as_str()
-                    .is_some_and(mapstack_states::compile::is_moved);
-                if is_moved && !self.moved.contains(&place) {
-                    self.moved.push(place);
-                }
+                self.add_names(id, name, value);
             }
+        }
+    }
+
+    /// Note the states that an argument names.
+    fn add_names(&mut self, id: &Key, name: &Key, value: &Value) {
+        let all = match name.as_str() {
+            Some("name" | "names") => &mut self.names,
+            Some("use") => &mut self.uses,
+            Some("use_in") => &mut self.used_in,
+            _ => return,
+        };
+        let all = all.entry(id.clone()).or_default();
+        match name.as_str() {
+            Some("use" | "use_in") => {
+                let items = value.as_list().unwrap_or_default();
+                all.extend(items.iter().flat_map(named));
+            }
+            _ => add_texts(value, all),
         }
     }
 
@@ -126,72 +149,53 @@ impl Written {
         self.arguments.get(&place).map_or(&[], Vec::as_slice)
     }
 
-    /// True if a text is the ID of a state or the name that one of its functions has.
-    fn is_of(&self, id: &Key, text: &Value) -> bool {
-        let is_named = || {
-            let named = self.arguments.iter();
-            let mut named = named.filter(|((of, _, name), _)| {
-                of == id && matches!(name.as_str(), Some("name" | "names"))
-            });
-            named.any(|(_, all)| all.iter().any(|one| has(&one.value, text)))
-        };
-        id.to_value().is_same(text) || is_named()
+    /// True if an item of a requisite names a state, by its ID or a name that one of its functions has.
+    fn names(&self, id: &Key, item: &Value) -> bool {
+        let names = self.names.get(id);
+        let is_name = |text: &Key| names.is_some_and(|names| contains(names, text));
+        named(item).any(|text| is_same(&text, id) || is_name(&text))
     }
 
-    /// True if an argument names a state, or is a mapping of one.
-    fn names(&self, id: &Key, item: &Value) -> bool {
-        match item {
-            Value::Map(map) => map.values().any(|name| self.is_of(id, name)),
-            text => self.is_of(id, text),
-        }
+    /// True if a state is among those that are named.
+    fn is_among(&self, named: Option<&HashSet<Key>>, id: &Key) -> bool {
+        let Some(named) = named else { return false };
+        let is_named = |names: &HashSet<Key>| match names.len() < named.len() {
+            true => names.iter().any(|name| contains(named, name)),
+            false => named.iter().any(|name| contains(names, name)),
+        };
+        contains(named, id) || self.names.get(id).is_some_and(is_named)
     }
 
     /// The argument of another state that has this value, if one uses arguments of the other.
     pub fn used(&self, id: &Key, module: &Key, name: &Key, value: &Value) -> Option<&Argument> {
-        let links = self
-            .moved
+        let uses = self.uses.get(id);
+        if uses.is_none() && self.used_in.is_empty() {
+            return None;
+        }
+        let having = self.having.get(&(module.clone(), name.clone()))?;
+        having
             .iter()
-            .filter(|(.., name)| matches!(name.as_str(), Some("use" | "use_in")));
-        let others = links.flat_map(|place| {
-            let all = self.arguments.get(place).into_iter().flatten();
-            let is_use = place.2.as_str() == Some("use");
-            let named = all.flat_map(|one| one.value.as_list().unwrap_or_default());
-            named.filter_map(move |item| match is_use {
-                // This state uses those that are named.
-                true if place.0 == *id => Some(Link::Named(item)),
-                false if self.names(id, item) => Some(Link::State(&place.0)),
-                _ => None,
+            .filter(|other| *other != id)
+            .find_map(|other| {
+                let all = self.arguments(other, module, name);
+                let same = all.iter().find(|one| one.value.is_same(value))?;
+                let is_used =
+                    self.is_among(uses, other) || self.is_among(self.used_in.get(other), id);
+                is_used.then_some(same)
             })
-        });
-        let links: Vec<Link<'_>> = others.collect();
-        let is_linked = |other: &Key| {
-            links.iter().any(|link| match link {
-                Link::Named(item) => self.names(other, item),
-                Link::State(known) => *known == other,
-            })
-        };
-        let mut found = self.arguments.iter().filter(|((other, of, what), _)| {
-            of == module && what == name && other != id && is_linked(other)
-        });
-        let found = found.find_map(|(_, all)| all.iter().find(|one| one.value.is_same(value)));
-        found.filter(|_| !links.is_empty())
     }
 
     /// The requisite that another state gives one: an item of the list that became this item.
     pub fn given(&self, id: &Key, name: &Key, item: &Value) -> Option<Given<'_>> {
-        let argument = format!("{name}_in");
         let (module, giver) = item.as_map()?.iter().next()?;
-        let mut places = self.moved.iter().filter(|(other, of, what)| {
-            what.as_str() == Some(&*argument) && of == module && other.to_value().is_same(giver)
-        });
-        places.find_map(|place| {
-            let all = self.arguments.get(place).into_iter().flatten();
-            let argument = all.map(|one| self.naming(id, one)).next()?;
-            Some(Given {
-                id: &place.0,
-                name: &place.2,
-                argument,
-            })
+        let giver = Key::try_from(giver).ok()?;
+        let place = (giver, module.clone(), Key::from(format!("{name}_in")));
+        let ((giver, _, name), all) = self.arguments.get_key_value(&place)?;
+        let argument = self.naming(id, all.first()?);
+        Some(Given {
+            id: giver,
+            name,
+            argument,
         })
     }
 
@@ -203,19 +207,30 @@ impl Written {
     }
 }
 
-/// The states whose arguments a state uses.
-enum Link<'l> {
-    /// Those that are named like this.
-    Named(&'l Value),
-    /// The one of this ID.
-    State(&'l Key),
+/// The texts by which an item of a requisite may name a state: itself, or what a mapping has.
+fn named(item: &Value) -> impl Iterator<Item = Key> {
+    let (map, text) = match item {
+        Value::Map(map) => (Some(map), None),
+        text => (None, Some(text)),
+    };
+    let texts = map.into_iter().flat_map(Map::values).chain(text);
+    texts.filter_map(|text| Key::try_from(text).ok())
 }
 
-/// True if a value is a text, or a list or mapping that has it.
-fn has(value: &Value, text: &Value) -> bool {
+/// Add a text, or those that a list or a mapping has.
+fn add_texts(value: &Value, all: &mut HashSet<Key>) {
     match value {
-        Value::List(items) => items.iter().any(|item| has(item, text)),
-        Value::Map(map) => map.keys().any(|key| key.to_value().is_same(text)),
-        value => value.is_same(text),
+        Value::List(items) => items.iter().for_each(|item| add_texts(item, all)),
+        Value::Map(map) => all.extend(map.keys().cloned()),
+        value => all.extend(Key::try_from(value)),
     }
+}
+
+/// True if the two are equal and of the same type.
+fn is_same(text: &Key, other: &Key) -> bool {
+    text == other && text.kind() == other.kind()
+}
+
+fn contains(texts: &HashSet<Key>, text: &Key) -> bool {
+    texts.get(text).is_some_and(|known| is_same(known, text))
 }

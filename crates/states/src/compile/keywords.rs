@@ -106,8 +106,7 @@ const MOVED: [&str; 7] = [
 ];
 
 /// True if an argument is moved to other states, or takes from them.
-#[must_use]
-pub fn is_moved(name: &str) -> bool {
+pub(crate) fn is_moved(name: &str) -> bool {
     MOVED.contains(&name)
 }
 

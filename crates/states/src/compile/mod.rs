@@ -38,7 +38,7 @@ use mapstack_pyobject::{Budget, DictRef, Error, Obj};
 use mapstack_value::Value;
 
 use self::graph::Graph;
-pub use self::keywords::{Requisite, is_internal, is_moved, is_of_every_state, is_requisite};
+pub use self::keywords::{Requisite, is_internal, is_of_every_state, is_requisite};
 use self::python::mapping;
 use self::refusal::Stop;
 pub use self::refusal::{NamedState, Refusal, RefusalKind, Requires};
