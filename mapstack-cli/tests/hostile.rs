@@ -4,6 +4,8 @@
 //! They are small here. `MAPSTACK_HOSTILE=full cargo test --workspace --test all -- hostile::` makes them large, and
 //! asks every verb about each.
 
+mod estates;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -13,11 +15,17 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Ran, run_line};
 
-/// Files by their paths.
+/// Files by their paths. `pipe|` is a named pipe, and `link -> target` a link.
 type Files = Vec<(String, String)>;
 
-/// The seconds that each run has.
-const TIME: u64 = 2;
+#[derive(Clone)]
+struct Tree {
+    name: &'static str,
+    /// The verb that it is made for.
+    verb: Option<&'static str>,
+    files: Files,
+}
+
 /// Beyond its time a run has an eighth and two seconds more, and this for its start and its end on a busy machine.
 const SLACK: u64 = 12;
 /// Nobody reads more than this on standard error.
@@ -30,7 +38,7 @@ const LAYER: &str = "salt/f/parameters/os/Debian.yaml";
 const POST: &str = "salt/f/post-map.jinja";
 const SLS: &str = "salt/f/init.sls";
 
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 32] = [
     "lint f --root salt --platform debian-12 --platform rockylinux-9",
     "data f --root salt --minion web1.yaml",
     "explain f --root salt --minion web1.yaml",
@@ -56,6 +64,13 @@ const VERBS: [&str; 25] = [
     "fleet highstate --root salt --minions minions",
     "test f --update --states --root salt --minion web1.yaml --expectations recorded",
     "convert f --check --root salt",
+    "explain pillar --config master --config-kind master --minion web1.yaml",
+    "sources pillar --config master --config-kind master --minion web1.yaml",
+    "lint --config master --config-kind master",
+    "diff --from HEAD --root salt --minions minions",
+    "test f --root salt --minions minions --expectations recorded",
+    "lint",
+    "minions",
 ];
 
 const FILE: &str = "file --sls f --root salt --minion web1.yaml";
@@ -426,7 +441,7 @@ fn templates(n: usize) -> Vec<(&'static str, Files)> {
 
 /// Many files and minions, and Python of the tree.
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn trees(n: usize) -> Vec<(&'static str, Files)> {
+fn many(n: usize) -> Vec<(&'static str, Files)> {
     let module = |path: &str, code: &str| {
         let call = "a: {test.nop: [{x: {{ salt['m.f']() }}}]}\n";
         [file(SLS, call), vec![(path.to_owned(), code.to_owned())]].concat()
@@ -892,12 +907,26 @@ fn write(directory: &Path, files: &Files) {
         ("before/f/init.sls", "a: {test.nop: []}\n"),
         ("before/top.sls", "base: {'*': [f]}\n"),
         ("salt/top.sls", "base: {'*': [f]}\n"),
+        ("pillar/top.sls", "base: {'*': [p]}\n"),
+        ("pillar/p.sls", "k: 1\n"),
+        (
+            "master",
+            "file_roots: {base: [salt]}\npillar_roots: {base: [pillar]}\n",
+        ),
     ];
     let usual = usual.map(|(path, text)| (path.to_owned(), text.to_owned()));
     for (path, text) in usual.iter().chain(files) {
-        let path = directory.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let (path, target) = path.split_once(" -> ").unwrap_or((path, ""));
+        let at = directory.join(path.trim_end_matches('|'));
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        if !target.is_empty() {
+            std::os::unix::fs::symlink(target, at).unwrap();
+        } else if path.ends_with('|') {
+            let made = std::process::Command::new("mkfifo").arg(&at).status();
+            assert!(made.is_ok_and(|status| status.success()), "{path}");
+        } else {
+            fs::write(at, text).unwrap();
+        }
     }
 }
 
@@ -905,9 +934,9 @@ fn write(directory: &Path, files: &Files) {
 ///
 /// # Errors
 /// The expectations that the run did not meet.
-fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
+fn ask(tree: &Tree, directory: &Path, verb: &str, seconds: u64) -> Result<(), String> {
     let started = Instant::now();
-    let line = format!("{verb} --max-time {TIME} --max-memory 512");
+    let line = format!("{verb} --max-time {seconds} --max-memory 512");
     let Ran {
         status,
         stdout,
@@ -922,7 +951,7 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
     let acts = |c: char| c.is_control() && c != '\n';
     let wrong = [
         (!matches!(status, Some(0..=2)), "status"),
-        (took > Duration::from_secs(TIME + SLACK), "time"),
+        (took > Duration::from_secs(seconds + SLACK), "time"),
         (stderr.len() > MOST_SAID, "messages"),
         (stdout.len() > MOST_PRINTED, "output"),
         (is_fault, "fault"),
@@ -934,7 +963,8 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
         Some((_, what)) => {
             let start: String = stderr.chars().take(600).collect();
             Err(format!(
-                "{name}: {what}: {line}: {status:?}, {took:?}, {} and {} bytes\n{start}",
+                "{}: {what}: {line}: {status:?}, {took:?}, {} and {} bytes\n{start}",
+                tree.name,
                 stdout.len(),
                 stderr.len()
             ))
@@ -945,37 +975,39 @@ fn ask(name: &str, directory: &Path, verb: &str) -> Result<(), String> {
 #[test]
 fn every_verb_ends_on_every_tree() {
     let is_full = std::env::var_os("MAPSTACK_HOSTILE").is_some_and(|size| size == "full");
-    let n = if is_full { 20_000 } else { 100 };
-    let of_states = states(n);
-    let compiled: Vec<&str> = of_states.iter().map(|(name, _)| *name).collect();
+    // Trees without an end take all the time that there is.
+    let (n, seconds) = if is_full { (20_000, 2) } else { (100, 1) };
+    let trees = |verb: Option<&'static str>, rows: Vec<(&'static str, Files)>| -> Vec<Tree> {
+        let tree = |(name, files)| Tree { name, verb, files };
+        rows.into_iter().map(tree).collect()
+    };
+    let mixed = [data(n), templates(n), many(n), managed(n)].concat();
+    // Those that are made for the compiler go through it, or through the linter that asks it.
     let all = [
-        data(n),
-        templates(n),
-        trees(n),
-        of_states.clone(),
-        managed(n),
+        trees(None, mixed),
+        trees(Some(HIGHSTATE), states(n)),
+        estates::trees(n),
     ]
     .concat();
-    assert!(all.len() >= 100, "{}", all.len());
+    assert!(all.len() >= 150, "{}", all.len());
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        while let Some((at, (name, files))) = {
+        while let Some((at, tree)) = {
             let at = next.fetch_add(1, Ordering::Relaxed);
             all.get(at).map(|tree| (at, tree))
         } {
             let directory = tempfile::tempdir().unwrap();
-            write(directory.path(), files);
-            // What is made for the compiler goes through it, or through the linter that asks it.
-            let (own, lint) = (HIGHSTATE, VERBS[0]);
+            write(directory.path(), &tree.files);
+            let lint = VERBS[0];
             let other = VERBS[1 + at % (VERBS.len() - 1)];
-            let verbs = match (is_full, compiled.contains(name), at % 4) {
+            let verbs = match (is_full, tree.verb, at % 4) {
                 (true, ..) => VERBS.to_vec(),
-                (_, true, 0) => vec![own, lint],
-                (_, true, _) => vec![own],
-                (_, _, 0) => vec![other, lint],
-                _ => vec![other],
+                (_, own, 0) => vec![own.unwrap_or(other), lint],
+                (_, own, _) => vec![own.unwrap_or(other)],
             };
-            let found = verbs.iter().map(|verb| ask(name, directory.path(), verb));
+            let found = verbs
+                .iter()
+                .map(|verb| ask(tree, directory.path(), verb, seconds));
             for found in found.filter_map(Result::err) {
                 // The large trees take hours, and this is worth knowing before.
                 eprintln!("{found}");
