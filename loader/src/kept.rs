@@ -16,15 +16,15 @@ use crate::LoadError;
 /// system's clock as the reading before it, is not seen. [`KeptFiles::unchanging`] does not look at all.
 #[derive(Debug, Clone)]
 pub struct KeptFiles {
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<KnownFileMap>>,
     max_bytes: usize,
     /// True if a file can change.
     is_checked: bool,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    by_path: HashMap<String, Kept, RandomState>,
+struct KnownFileMap {
+    by_path: HashMap<String, KeptFileMap, RandomState>,
     /// The resolved paths of directories, by the paths that named them.
     real: HashMap<PathBuf, Option<PathBuf>, RandomState>,
     by_pattern: HashMap<Vec<String>, ByPattern, RandomState>,
@@ -35,7 +35,7 @@ struct Known {
 type ByPattern = HashMap<String, HashMap<String, Vec<String>, RandomState>, RandomState>;
 
 #[derive(Debug)]
-struct Kept {
+struct KeptFileMap {
     /// `None` for what is not looked at again.
     stamp: Option<Stamp>,
     /// The resolved path.
@@ -109,18 +109,18 @@ impl KeptFiles {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownFileMap> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Room for so many bytes.
-    fn with_room(&self, bytes: usize) -> MutexGuard<'_, Known> {
+    fn with_room(&self, bytes: usize) -> MutexGuard<'_, KnownFileMap> {
         let mut known = self.known();
         known.bytes += bytes;
         if known.bytes > self.max_bytes {
-            *known = Known {
+            *known = KnownFileMap {
                 bytes,
-                ..Known::default()
+                ..KnownFileMap::default()
             };
         }
         known
@@ -172,7 +172,7 @@ impl KeptFiles {
 
     fn insert(&self, path: &str, real: &Path, stamp: Option<Stamp>, bytes: Option<&Arc<[u8]>>) {
         let size = |bytes: &Arc<[u8]>| bytes.len();
-        let kept = Kept {
+        let kept = KeptFileMap {
             stamp,
             real: real.into(),
             bytes: bytes.cloned(),
@@ -213,7 +213,7 @@ impl KeptFiles {
         if self.is_checked {
             return find();
         }
-        let found = |known: &Known| {
+        let found = |known: &KnownFileMap| {
             let of_base = known.by_pattern.get(directories)?.get(base)?;
             of_base.get(pattern).cloned()
         };

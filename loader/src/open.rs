@@ -23,21 +23,21 @@ pub(crate) enum Opening {
 pub(crate) fn open_inside(real: &Path, path: &Path) -> io::Result<Opening> {
     match open_without_links(path) {
         Ok(file) => Ok(Opening::Inside(file)),
-        Err(Stop::Link) => match resolve(real, path)? {
+        Err(OpenRefusal::Link) => match resolve(real, path)? {
             None => Ok(Opening::Outside),
             Some(target) => match open_without_links(&target) {
                 Ok(file) => Ok(Opening::Inside(file)),
                 // It became a link again after it was resolved.
-                Err(Stop::Link) => Ok(Opening::Outside),
-                Err(Stop::Unsupported) => open_resolved(&target).map(Opening::Inside),
-                Err(Stop::Io(error)) => Err(error),
+                Err(OpenRefusal::Link) => Ok(Opening::Outside),
+                Err(OpenRefusal::Unsupported) => open_resolved(&target).map(Opening::Inside),
+                Err(OpenRefusal::Io(error)) => Err(error),
             },
         },
-        Err(Stop::Unsupported) => match resolve(real, path)? {
+        Err(OpenRefusal::Unsupported) => match resolve(real, path)? {
             None => Ok(Opening::Outside),
             Some(target) => open_resolved(&target).map(Opening::Inside),
         },
-        Err(Stop::Io(error)) => Err(error),
+        Err(OpenRefusal::Io(error)) => Err(error),
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_inside(real: &Path, path: &Path) -> io::Result<bool> {
 }
 
 /// Why a path was not opened without following links.
-enum Stop {
+enum OpenRefusal {
     Link,
     Unsupported,
     Io(io::Error),
@@ -70,7 +70,7 @@ fn open_resolved(target: &Path) -> io::Result<File> {
 }
 
 #[cfg(target_os = "linux")]
-fn open_without_links(path: &Path) -> Result<File, Stop> {
+fn open_without_links(path: &Path) -> Result<File, OpenRefusal> {
     use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
     use rustix::io::Errno;
 
@@ -82,16 +82,16 @@ fn open_without_links(path: &Path) -> Result<File, Stop> {
         ResolveFlags::NO_SYMLINKS,
     ) {
         Ok(file) => Ok(file.into()),
-        Err(Errno::LOOP) => Err(Stop::Link),
+        Err(Errno::LOOP) => Err(OpenRefusal::Link),
         // Kernels before 5.6, and sandboxes that do not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => Err(Stop::Unsupported),
-        Err(errno) => Err(Stop::Io(errno.into())),
+        Err(Errno::NOSYS | Errno::PERM) => Err(OpenRefusal::Unsupported),
+        Err(errno) => Err(OpenRefusal::Io(errno.into())),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_without_links(_: &Path) -> Result<File, Stop> {
-    Err(Stop::Unsupported)
+fn open_without_links(_: &Path) -> Result<File, OpenRefusal> {
+    Err(OpenRefusal::Unsupported)
 }
 
 #[cfg(unix)]

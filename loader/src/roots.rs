@@ -272,12 +272,12 @@ impl Roots {
             Err(source) => return Err(candidate.failed(source)),
         };
         match read(file, self.max_file_size).map_err(|source| candidate.failed(source))? {
-            Read::Bytes(bytes) => Ok(Fetched::Found {
+            OpenFileRead::Bytes(bytes) => Ok(Fetched::Found {
                 on_disk: candidate.shown.clone(),
                 bytes,
             }),
-            Read::NoFile => Ok(Fetched::Missing),
-            Read::TooLarge(size) => Err(LoadError::TooLarge {
+            OpenFileRead::NoFile => Ok(Fetched::Missing),
+            OpenFileRead::TooLarge(size) => Err(LoadError::TooLarge {
                 path: candidate.shown.clone(),
                 size,
                 limit: self.max_file_size,
@@ -510,20 +510,20 @@ fn git_mode(mode: u32) -> u32 {
 }
 
 /// The result of reading an open file.
-pub(crate) enum Read {
+pub(crate) enum OpenFileRead {
     Bytes(Arc<[u8]>),
     /// It is a directory, a pipe or a device by now.
     NoFile,
     TooLarge(u64),
 }
 
-pub(crate) fn read(mut file: File, limit: u64) -> io::Result<Read> {
+pub(crate) fn read(mut file: File, limit: u64) -> io::Result<OpenFileRead> {
     let found = file.metadata()?;
     if !found.is_file() {
-        return Ok(Read::NoFile);
+        return Ok(OpenFileRead::NoFile);
     }
     if found.len() > limit {
-        return Ok(Read::TooLarge(found.len()));
+        return Ok(OpenFileRead::TooLarge(found.len()));
     }
     // One byte more than it has shows in the same read that the file did not grow.
     let mut bytes = vec![
@@ -541,9 +541,9 @@ pub(crate) fn read(mut file: File, limit: u64) -> io::Result<Read> {
     }
     let size = bytes.len() as u64;
     Ok(if size > limit {
-        Read::TooLarge(size)
+        OpenFileRead::TooLarge(size)
     } else {
-        Read::Bytes(bytes.into())
+        OpenFileRead::Bytes(bytes.into())
     })
 }
 

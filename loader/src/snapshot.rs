@@ -29,11 +29,11 @@ use crate::{Fetched, FileServer, Link, LoadError, SaltPath, Unserved};
 #[derive(Debug)]
 pub struct Snapshot<F> {
     files: F,
-    kept: RwLock<Kept>,
+    kept: RwLock<KeptEntries>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptEntries {
     /// By saltenv, then by path.
     fetched: HashMap<String, HashMap<SaltPath, Fetched, RandomState>, RandomState>,
     bytes: usize,
@@ -105,7 +105,7 @@ impl<F: FileServer> FileServer for Snapshot<F> {
             _ => kept.missing += 1,
         }
         if kept.bytes > MAX_BYTES {
-            *kept = Kept::default();
+            *kept = KeptEntries::default();
         }
         if kept.missing > MAX_MISSING {
             kept.missing = 0;

@@ -13,7 +13,7 @@ use crate::kept::{KeptFiles, Stamp};
 use crate::mount::Mount;
 use crate::open::{Opening, open_inside};
 use crate::reads::TreeReads;
-use crate::roots::{Read, is_link_loop, is_missing, read};
+use crate::roots::{OpenFileRead, is_link_loop, is_missing, read};
 use crate::{Fetched, FileServer, LoadError};
 use mapstack_value::pytext::{Fnmatch, has_magic};
 
@@ -349,7 +349,7 @@ impl Tree {
         // Taken before reading: what changes meanwhile is read again next time.
         let stamp = file.metadata().ok().as_ref().and_then(Stamp::of);
         let read = read(file, MAX_FILE_SIZE).map_err(failed)?;
-        if let (Read::Bytes(bytes), Some(kept)) = (&read, &self.kept) {
+        if let (OpenFileRead::Bytes(bytes), Some(kept)) = (&read, &self.kept) {
             kept.put(path, &real, stamp, bytes);
         }
         into_fetched(path, read)
@@ -639,14 +639,14 @@ pub fn read_named(path: &str) -> Result<Fetched, LoadError> {
     into_fetched(path, read(file, MAX_FILE_SIZE).map_err(failed)?)
 }
 
-fn into_fetched(path: &str, read: Read) -> Result<Fetched, LoadError> {
+fn into_fetched(path: &str, read: OpenFileRead) -> Result<Fetched, LoadError> {
     match read {
-        Read::Bytes(bytes) => Ok(Fetched::Found {
+        OpenFileRead::Bytes(bytes) => Ok(Fetched::Found {
             on_disk: path.into(),
             bytes,
         }),
-        Read::NoFile => Ok(Fetched::Missing),
-        Read::TooLarge(size) => Err(LoadError::TooLarge {
+        OpenFileRead::NoFile => Ok(Fetched::Missing),
+        OpenFileRead::TooLarge(size) => Err(LoadError::TooLarge {
             path: path.into(),
             size,
             limit: MAX_FILE_SIZE,

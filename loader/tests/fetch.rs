@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::git_server::{Contents, Fault, Hostile, Server};
 use gix::ObjectId;
-use mapstack_loader::git::{FetchError, GitFs, Origin, Progress, Remote, Updated, fetch};
+use mapstack_loader::git::{FetchError, FetchedChanges, GitFs, Origin, Progress, Remote, fetch};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
 
 /// Random numbers, the same in every run.
@@ -39,7 +39,7 @@ fn one_commit() -> Contents {
     contents
 }
 
-fn get(origin: &Origin, mirrors: &Path) -> Result<Updated, FetchError> {
+fn get(origin: &Origin, mirrors: &Path) -> Result<FetchedChanges, FetchError> {
     fetch(
         origin,
         mirrors,

@@ -13,7 +13,7 @@ use mapstack_frontend::inputs::estate::give_grains;
 use mapstack_frontend::inputs::flags::{
     Facts, Files, Functions, LimitFlags, Messages, SecretFlags, complete,
 };
-use mapstack_frontend::inputs::{InputError, Warn, brief};
+use mapstack_frontend::inputs::{InputError, WarningSink, brief};
 
 use crate::memory;
 use crate::verbs::{Command, VERBS, Verb};
@@ -52,11 +52,11 @@ pub struct Cli {
 pub struct Invocation {
     pub messages: Messages,
     pub strict_sandbox: bool,
-    pub asked: Asked,
+    pub asked: RequestedWork,
 }
 
 /// The work that is asked for.
-pub enum Asked {
+pub enum RequestedWork {
     /// Print the version, and with `verbose` the state of `mapstack-python`.
     Version { verbose: bool },
     /// A verb.
@@ -138,10 +138,10 @@ fn invocation(matches: &mut ArgMatches) -> Result<Invocation, clap::Error> {
     let verb = matches.remove_subcommand();
     let cli = Cli::from_arg_matches_mut(matches)?;
     let asked = match verb {
-        _ if cli.version => Asked::Version {
+        _ if cli.version => RequestedWork::Version {
             verbose: cli.verbose,
         },
-        Some((name, matches)) => Asked::Verb(Box::new(Command::read(&name, matches)?)),
+        Some((name, matches)) => RequestedWork::Verb(Box::new(Command::read(&name, matches)?)),
         None => {
             let message = "a verb is missing, such as `data`; `mapstack --help` lists them";
             return Err(definition().error(ErrorKind::MissingSubcommand, message));
@@ -212,7 +212,11 @@ impl Command {
     }
 
     /// Take what flags do not say from the project around the directory at hand.
-    pub fn complete(&mut self, secrets: &SecretFlags, warn: &dyn Warn) -> Result<(), InputError> {
+    pub fn complete(
+        &mut self,
+        secrets: &SecretFlags,
+        warn: &dyn WarningSink,
+    ) -> Result<(), InputError> {
         if let Command::Pillar(args) = self {
             if let Some(id) = args.minion_id.take() {
                 args.site.facts.id = Some(id);

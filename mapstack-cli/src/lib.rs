@@ -24,7 +24,7 @@ pub fn main() -> ExitCode {
         mapstack::sandbox::require_walls();
     }
     let names = match &invocation.asked {
-        cli::Asked::Verb(command) if command.prints_data() => {
+        cli::RequestedWork::Verb(command) if command.prints_data() => {
             invocation.messages.secrets.complete()
         }
         _ => Ok(()),

@@ -32,7 +32,7 @@ impl<'t> nom::error::ParseError<&'t str> for Fault<'t> {
     }
 }
 
-type Parsed<'t, T> = IResult<&'t str, T, Fault<'t>>;
+type ParserResult<'t, T> = IResult<&'t str, T, Fault<'t>>;
 
 /// Read a text as one definition.
 pub(crate) fn read(text: &str, mode: Mode) -> Result<Definition, Fault<'_>> {
@@ -42,7 +42,7 @@ pub(crate) fn read(text: &str, mode: Mode) -> Result<Definition, Fault<'_>> {
 }
 
 /// `["Y!"] single *("|" single)`
-fn definition(text: &str, mode: Mode) -> Parsed<'_, Definition> {
+fn definition(text: &str, mode: Mode) -> ParserResult<'_, Definition> {
     let (mut text, prefix) = opt(tag("Y!")).parse(text)?;
     if let (Some(at), Mode::Path) = (prefix, mode) {
         return failure(at, Problem::YamlInPathMode);
@@ -85,7 +85,7 @@ fn definition(text: &str, mode: Mode) -> Parsed<'_, Definition> {
 }
 
 /// `[head "@"] query *("@" ignored)`, and whether the head is the old one
-fn single(text: &str, mode: Mode) -> Parsed<'_, (bool, Matcher)> {
+fn single(text: &str, mode: Mode) -> ParserResult<'_, (bool, Matcher)> {
     let (after, (at, (head_text, query))) =
         consumed((opt(terminated(piece, char('@'))), query)).parse(text)?;
     let Some(head_text) = head_text else {
@@ -109,12 +109,12 @@ fn single(text: &str, mode: Mode) -> Parsed<'_, (bool, Matcher)> {
 }
 
 /// Everything up to what ends a head or a query.
-fn piece(text: &str) -> Parsed<'_, &str> {
+fn piece(text: &str) -> ParserResult<'_, &str> {
     take_till(|c| c == '@' || c == '|').parse(text)
 }
 
 /// `query *("@" ignored)`
-fn query(text: &str) -> Parsed<'_, &str> {
+fn query(text: &str) -> ParserResult<'_, &str> {
     terminated(piece, take_till(|c| c == '|')).parse(text)
 }
 
@@ -127,7 +127,7 @@ struct Head<'t> {
 }
 
 /// `type [":" options [":" delimiter *(":" ignored)]] | "Y" [":" type [":" delimiter *(":" ignored)]]`
-fn head(text: &str) -> Parsed<'_, Head<'_>> {
+fn head(text: &str) -> ParserResult<'_, Head<'_>> {
     let (after, pieces) = separated_list1(char(':'), take_till(|c| c == ':')).parse(text)?;
     let piece = |i: usize| pieces.get(i).copied().unwrap_or_default();
     // A fourth, empty piece is how a delimiter of `:` is written.
@@ -157,15 +157,15 @@ fn head(text: &str) -> Parsed<'_, Head<'_>> {
 }
 
 /// `option *("," option)`
-fn options(text: &str) -> Parsed<'_, Vec<&str>> {
+fn options(text: &str) -> ParserResult<'_, Vec<&str>> {
     separated_list1(char(','), take_till(|c| c == ',')).parse(text)
 }
 
 /// `"C" | "G" | "I" | "M" | "U" | "P"`
-fn kind(text: &str) -> Parsed<'_, MatcherKind> {
+fn kind(text: &str) -> ParserResult<'_, MatcherKind> {
     cut(map_opt(rest, MatcherKind::of_letter)).parse(text)
 }
 
-fn failure<T>(at: &str, problem: Problem) -> Parsed<'_, T> {
+fn failure<T>(at: &str, problem: Problem) -> ParserResult<'_, T> {
     Err(nom::Err::Failure(Fault { at, problem }))
 }

@@ -36,7 +36,7 @@ pub struct Aliases {
 /// Places of one mapping that a merge makes differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parted {
+pub struct AliasConflict {
     /// The place that the overlay changes.
     pub changed: KeyPath,
     /// The other places, which Salt changes as well.
@@ -73,7 +73,7 @@ impl Aliases {
 
     /// The aliased mappings of a base that merging an overlay changes at one place, where Salt changes all.
     #[must_use]
-    pub fn parted(&self, base: &Value, overlay: &Value, options: &Options) -> Vec<Parted> {
+    pub fn parted(&self, base: &Value, overlay: &Value, options: &Options) -> Vec<AliasConflict> {
         match options.strategy {
             Strategy::Smart | Strategy::Recurse | Strategy::None | Strategy::Unknown(_) => self
                 .parted_by(base, overlay, &|base, overlay| {
@@ -90,7 +90,7 @@ impl Aliases {
         base: &Value,
         overlay: &Value,
         merge: &dyn Fn(Map, Map) -> Option<Value>,
-    ) -> Vec<Parted> {
+    ) -> Vec<AliasConflict> {
         if self.is_empty() {
             return Vec::new();
         }
@@ -104,7 +104,7 @@ impl Aliases {
                 }
                 true
             });
-            Parted {
+            AliasConflict {
                 changed: KeyPath(changed),
                 unchanged,
             }

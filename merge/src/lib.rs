@@ -81,7 +81,7 @@ mod options;
 mod python;
 pub mod stack;
 
-pub use aliases::{Aliases, Parted};
+pub use aliases::{AliasConflict, Aliases};
 pub use error::{MergeError, MergeErrorCause};
 pub use mapstack_value::{Map, Value};
 pub use merge::{merge, merge_all, merge_observed};

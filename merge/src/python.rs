@@ -7,10 +7,10 @@ use mapstack_value::{Key, Value};
 
 use crate::error::Exception;
 
-type Raises<T> = Result<T, Exception>;
+type PythonResult<T> = Result<T, Exception>;
 
 /// `item in container`.
-pub(crate) fn contains(container: &Value, item: &Value) -> Raises<bool> {
+pub(crate) fn contains(container: &Value, item: &Value) -> PythonResult<bool> {
     match (container, item) {
         (Value::Map(map), item) => Ok(map.contains_key(&hashable(item)?)),
         (Value::Set(set), item) => Ok(set.contains(&hashable(item)?)),
@@ -29,7 +29,7 @@ pub(crate) fn contains(container: &Value, item: &Value) -> Raises<bool> {
 }
 
 /// `container[item]`.
-pub(crate) fn subscript(container: &Value, item: &Value) -> Raises<Value> {
+pub(crate) fn subscript(container: &Value, item: &Value) -> PythonResult<Value> {
     match container {
         // Callers ask for what is contained.
         Value::Map(map) => map.get(&hashable(item)?).cloned().ok_or(Exception::Index),
@@ -49,7 +49,7 @@ pub(crate) fn overwrite_failure(base: &Value, overlay: &Value) -> Exception {
         .unwrap_or(Exception::Type)
 }
 
-fn copy_shared(mut base: Value, overlay: &Value) -> Raises<()> {
+fn copy_shared(mut base: Value, overlay: &Value) -> PythonResult<()> {
     for item in iterate(overlay)? {
         if contains(&base, &item)? {
             let value = subscript(overlay, &item)?;
@@ -60,7 +60,7 @@ fn copy_shared(mut base: Value, overlay: &Value) -> Raises<()> {
 }
 
 /// `container[item] = value`.
-fn assign(container: &mut Value, item: &Value, value: Value) -> Raises<()> {
+fn assign(container: &mut Value, item: &Value, value: Value) -> PythonResult<()> {
     match container {
         Value::Map(map) => {
             map.insert(hashable(item)?, value);
@@ -76,7 +76,7 @@ fn assign(container: &mut Value, item: &Value, value: Value) -> Raises<()> {
 }
 
 /// `list(value)`. Characters are left out: what contains one cannot be indexed with it, which is the same failure.
-fn iterate(value: &Value) -> Raises<Vec<Value>> {
+fn iterate(value: &Value) -> PythonResult<Vec<Value>> {
     Ok(match value {
         Value::Map(map) => map.keys().map(Key::to_value).collect(),
         Value::Set(set) => set.iter().map(Key::to_value).collect(),
@@ -87,7 +87,7 @@ fn iterate(value: &Value) -> Raises<Vec<Value>> {
     })
 }
 
-fn hashable(item: &Value) -> Raises<Key> {
+fn hashable(item: &Value) -> PythonResult<Key> {
     Key::try_from(item).map_err(|_| Exception::Type)
 }
 
@@ -101,7 +101,7 @@ fn integer(item: &Value) -> Option<Option<i64>> {
 }
 
 /// The index of an item in a sequence of a length, from the end if it is negative.
-fn position(len: usize, item: &Value) -> Raises<usize> {
+fn position(len: usize, item: &Value) -> PythonResult<usize> {
     let index = integer(item)
         .ok_or(Exception::Type)?
         .ok_or(Exception::Index)?;

@@ -3,7 +3,7 @@
 use mapstack_pyobject::{Obj, Result};
 use mapstack_value::Map;
 
-use crate::jinja::{self, NoHost, Rendered, Request};
+use crate::jinja::{self, NoHost, RenderResult, Request};
 use crate::mako;
 use crate::sandbox::Interpreter;
 
@@ -24,7 +24,7 @@ pub trait Language {
     ///
     /// # Errors
     /// The template is wrong or fails, or a limit is reached. Errors carry the place in the template.
-    fn render(&self, request: Request<'_>) -> Result<Rendered>;
+    fn render(&self, request: Request<'_>) -> Result<RenderResult>;
 
     /// Render a text with variables alone, with the default limits.
     ///
@@ -49,7 +49,7 @@ impl Language for Jinja {
         "jinja"
     }
 
-    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+    fn render(&self, request: Request<'_>) -> Result<RenderResult> {
         jinja::render(request)
     }
 }
@@ -64,7 +64,7 @@ impl Language for Mako {
         "mako"
     }
 
-    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+    fn render(&self, request: Request<'_>) -> Result<RenderResult> {
         mako::render_as(&request, mako::Options::salt(), None, &[], &self.0)
             .map(|(rendered, _)| rendered)
     }
@@ -81,7 +81,7 @@ impl Language for Tera {
         "tera"
     }
 
-    fn render(&self, request: Request<'_>) -> Result<Rendered> {
+    fn render(&self, request: Request<'_>) -> Result<RenderResult> {
         crate::tera::render(&request)
     }
 }

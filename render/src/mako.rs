@@ -96,7 +96,7 @@ impl<'a> Request<'a> {
 
 /// A template rendered.
 #[derive(Debug)]
-pub struct Rendered {
+pub struct MakoOutput {
     /// The text.
     pub text: String,
     /// Those of the variables to be read back that have changed, as they are now.
@@ -105,7 +105,7 @@ pub struct Rendered {
     pub map: Vec<Chunk>,
 }
 
-impl Rendered {
+impl MakoOutput {
     /// The place in a template behind a byte of the output.
     #[must_use]
     pub fn locate(&self, offset: usize) -> Option<TemplatePlace> {
@@ -129,7 +129,7 @@ impl Rendered {
 /// # Errors
 /// The template's syntax is wrong, its code raises, it asks for what the sandbox refuses, or a limit is
 /// reached. Errors carry the place in the template and the way there.
-pub fn render(request: Request<'_>) -> Result<Rendered> {
+pub fn render(request: Request<'_>) -> Result<MakoOutput> {
     let job = TemplateJob {
         source: request.source,
         name: request.name,
@@ -147,7 +147,7 @@ pub fn render(request: Request<'_>) -> Result<Rendered> {
             text,
             chunks,
             changed,
-        } => Ok(Rendered {
+        } => Ok(MakoOutput {
             text,
             changed,
             map: chunks,

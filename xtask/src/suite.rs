@@ -40,7 +40,7 @@ pub struct Suite {
     /// The comparison of an answer of ours with one of theirs.
     pub compare: fn(&Value, &Value) -> Agreement,
     /// Differences that are meant: what shows one, and the reason.
-    pub reasons: &'static [(Shows, &'static str)],
+    pub reasons: &'static [(ShowsSuiteDifference, &'static str)],
 }
 
 /// The agreement of two answers.
@@ -52,7 +52,7 @@ pub enum Agreement {
 }
 
 /// True if a source, our answer and theirs show a difference.
-pub type Shows = fn(&str, &Value, &Value) -> bool;
+pub type ShowsSuiteDifference = fn(&str, &Value, &Value) -> bool;
 
 impl Suite {
     /// Run the suite, render what it renders on both sides, and print what differs.

@@ -5,7 +5,7 @@ use mapstack_render::jinja::ast::Expr;
 use mapstack_render::jinja::{Node, visit};
 
 use crate::formula::{OF_MAPS, OF_TOFS};
-use crate::template::{Parsed, argument, called, literal, text};
+use crate::template::{FormulaTemplate, argument, called, literal, text};
 use crate::{Formula, Proposal};
 
 /// A default that a state or template has for a key of the formula's pillar.
@@ -40,7 +40,7 @@ impl OwnDefault {
                 continue;
             }
             // Files that are not templates look nothing up.
-            if let Ok(Some(parsed)) = Parsed::of(formula, path) {
+            if let Ok(Some(parsed)) = FormulaTemplate::of(formula, path) {
                 found.extend(
                     in_template(&parsed)
                         .into_iter()
@@ -52,7 +52,7 @@ impl OwnDefault {
     }
 }
 
-fn in_template(parsed: &Parsed) -> Vec<OwnDefault> {
+fn in_template(parsed: &FormulaTemplate) -> Vec<OwnDefault> {
     let mut found = Vec::new();
     let _: Result<(), ()> = visit(&parsed.template, &mut |node, _| {
         if let Node::Expr(expr) = node {
@@ -63,7 +63,7 @@ fn in_template(parsed: &Parsed) -> Vec<OwnDefault> {
     found
 }
 
-fn of_call(parsed: &Parsed, expr: &Expr) -> Option<OwnDefault> {
+fn of_call(parsed: &FormulaTemplate, expr: &Expr) -> Option<OwnDefault> {
     let (name, args) = called(expr)?;
     if !LOOK_UPS.contains(&&*name) {
         return None;

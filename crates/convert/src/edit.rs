@@ -4,7 +4,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{Limits, Marks, load, load_marked};
 
 /// A text of YAML whose entries have lines of their own.
-pub(crate) struct Lined<'t> {
+pub(crate) struct EntryLines<'t> {
     lines: Vec<&'t str>,
     value: Map,
     entries: Vec<Entry>,
@@ -20,11 +20,11 @@ struct Entry {
     is_map: bool,
 }
 
-impl<'t> Lined<'t> {
+impl<'t> EntryLines<'t> {
     /// A text; nothing if it is not a mapping, or if a line begins with several keys or none.
     pub fn of(text: &'t str) -> Option<Self> {
         let (value, marks) = load_marked(text, &Limits::default()).ok()?;
-        let mut lined = Lined {
+        let mut lined = EntryLines {
             lines: text.lines().collect(),
             value: value.as_map()?.clone(),
             entries: Vec::new(),
@@ -126,7 +126,7 @@ mod tests {
     fn without(text: &str, paths: &[&str]) -> Option<String> {
         let keys = |path: &&str| path.split(':').map(Key::from).collect();
         let paths: Vec<Vec<Key>> = paths.iter().map(keys).collect();
-        Some(Lined::of(text)?.without(&paths)?.0)
+        Some(EntryLines::of(text)?.without(&paths)?.0)
     }
 
     #[test]
@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn comments_belong_to_the_value_below_or_on_the_line() {
-        let lined = Lined::of("a: 1\n# of b\nb: 2\nc: 3  # of c\nd:\n  # of e\n  e: 1\n").unwrap();
+        let lined =
+            EntryLines::of("a: 1\n# of b\nb: 2\nc: 3  # of c\nd:\n  # of e\n  e: 1\n").unwrap();
         let commented = |path: &str| {
             let path: Vec<Key> = path.split(':').map(Key::from).collect();
             lined.is_commented(&path)

@@ -39,6 +39,6 @@ pub use defaults::OwnDefault;
 pub use formula::Formula;
 pub use overlay::Overlay;
 pub use pillars::{GivenPillar, Pillars};
-pub use proof::{Counts, Difference, Proof, Proven};
-pub use proposal::{Kind, Left, Proposal, Shared};
+pub use proof::{Counts, Difference, Proof, ProofOutcome};
+pub use proposal::{Kind, Left, Proposal, SharedValues};
 pub use propose::Extent;

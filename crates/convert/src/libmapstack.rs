@@ -8,12 +8,12 @@ use mapstack::{Error, ErrorKind, Result};
 use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
 use mapstack_render::jinja::{Node, visit};
 
-use crate::edit::Lined;
+use crate::edit::EntryLines;
 use crate::formula::OF_MAPS;
 use crate::libraries::remove_unused;
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, modern, pillar_keys, sub_key};
-use crate::template::{Parsed, text};
+use crate::template::{FormulaTemplate, text};
 use crate::values::HEADER;
 use crate::{Formula, Proposal};
 
@@ -24,7 +24,7 @@ const META: &str = "parameters/map_jinja.yaml";
 const META_TEMPLATE: &str = "parameters/map_jinja.yaml.jinja";
 
 /// The proposal for a formula of libmapstack.
-pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
+pub(crate) fn propose(formula: &Formula, map: &FormulaTemplate) -> Result<Proposal> {
     let in_defaults = sources_in_defaults(formula, map);
     let Some(in_map) = in_defaults.clone().or_else(|| Lists::of(map).sources()) else {
         let message = format!("salt://{}/map.jinja has no list of sources", formula.name());
@@ -64,7 +64,7 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed) -> Result<Proposal> {
 }
 
 /// True for a map that merges the layers of `parameters/` itself, as formulas did before there was libmapstack.
-pub(crate) fn is_inlined(formula: &Formula, map: &Parsed) -> bool {
+pub(crate) fn is_inlined(formula: &Formula, map: &FormulaTemplate) -> bool {
     let lists = Lists::of(map);
     let has_names = |list: &Vec<String>| list.iter().any(|one| one == CONFIG_GET);
     formula.has("parameters/defaults.yaml") && lists.set.iter().any(|(_, list)| has_names(list))
@@ -74,7 +74,7 @@ pub(crate) fn is_inlined(formula: &Formula, map: &Parsed) -> bool {
 const DEFAULTS: &str = "parameters/defaults.yaml";
 
 /// The sources that such a map reads from its defaults, where they are named there.
-fn sources_in_defaults(formula: &Formula, map: &Parsed) -> Option<Vec<String>> {
+fn sources_in_defaults(formula: &Formula, map: &FormulaTemplate) -> Option<Vec<String>> {
     if !is_inlined(formula, map) {
         return None;
     }
@@ -96,7 +96,7 @@ fn drop_sources_from_defaults(formula: &Formula, proposal: &mut Proposal) {
     let key = &SOURCES[..2];
     let without = formula.text(DEFAULTS).and_then(|text| {
         let path = key.iter().map(|key| Key::from(*key)).collect();
-        Some(Lined::of(text)?.without(&[path])?.0)
+        Some(EntryLines::of(text)?.without(&[path])?.0)
     });
     if let Some(text) = without {
         *proposal = std::mem::take(proposal).writing(DEFAULTS, &text);
@@ -122,7 +122,7 @@ struct Lists<'f> {
 }
 
 impl<'f> Lists<'f> {
-    fn of(map: &'f Parsed) -> Self {
+    fn of(map: &'f FormulaTemplate) -> Self {
         let mut lists = Lists {
             formula: &map.formula,
             set: Vec::new(),

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Key, Value};
-use mapstack::{Configuration, DataOptions, Engine, Error, Result, Spent, Way, sls_name};
+use mapstack::{
+    Configuration, ConfigurationMethod, DataOptions, Engine, Error, Result, SpentResource, sls_name,
+};
 use mapstack_fleet::{Change, Pace, changes, ordered};
 
 use crate::leaves::{joined, sorted};
 use crate::managed::Files;
-use crate::proposal::{Kind, Shared};
-use crate::states::{Compared, Low, Side, compared, kind_of};
+use crate::proposal::{Kind, SharedValues};
+use crate::states::{Compared, ConvertedStates, Side, compared, kind_of};
 use crate::{GivenPillar, Pillars, Proposal};
 
 /// Two states of a formula, which are to be the same.
@@ -20,7 +22,7 @@ pub struct Proof<'e> {
     formula: String,
     saltenv: String,
     kind: Kind,
-    shared: Option<Shared>,
+    shared: Option<SharedValues>,
     /// True to accept that something which failed works now.
     allows_fixed: bool,
 }
@@ -85,16 +87,16 @@ pub struct Counts {
 
 /// The outcome of a proof.
 #[derive(Debug, Clone, Default)]
-pub struct Proven {
+pub struct ProofOutcome {
     /// The numbers of comparisons.
     pub counts: Counts,
     /// The differences, each once.
     pub differences: Vec<Difference>,
     /// The part of the budget of the whole run that was used up before all was compared.
-    pub spent: Option<Spent>,
+    pub spent: Option<SpentResource>,
 }
 
-impl Proven {
+impl ProofOutcome {
     /// True if all is what it was, and something was compared that works.
     #[must_use]
     pub fn is_equal(&self) -> bool {
@@ -110,7 +112,7 @@ impl Proven {
 }
 
 /// The comparison of one map or of the states of one sls.
-enum Seen {
+enum ProofStep {
     Same,
     FailsAlike,
     Empty,
@@ -133,10 +135,10 @@ struct Special {
 }
 
 impl Special {
-    fn of(seen: &Seen) -> Option<Self> {
+    fn of(seen: &ProofStep) -> Option<Self> {
         let (was_nothing, is_added) = match seen {
-            Seen::Empty => (true, false),
-            Seen::Added { was_nothing } => (*was_nothing, true),
+            ProofStep::Empty => (true, false),
+            ProofStep::Added { was_nothing } => (*was_nothing, true),
             _ => return None,
         };
         Some(Special {
@@ -159,7 +161,7 @@ impl<'e> Proof<'e> {
     ) -> Result<Self> {
         let map = |engine: &Engine| -> Result<Configuration> {
             let of = Configuration::of(engine, formula, saltenv, DataOptions::default())?;
-            let of = of.made(engine, Way::Map)?;
+            let of = of.made(engine, ConfigurationMethod::Map)?;
             Ok(of.with_variable(Some(&proposal.variable)))
         };
         let [before, after] = engines;
@@ -195,7 +197,7 @@ impl<'e> Proof<'e> {
     ///
     /// # Errors
     /// The formula's files cannot be listed.
-    pub fn run(&self, minions: &[Minion], pillars: &Pillars, pace: Pace) -> Result<Proven> {
+    pub fn run(&self, minions: &[Minion], pillars: &Pillars, pace: Pace) -> Result<ProofOutcome> {
         let sampled = one_per_family(minions);
         let mut work: Vec<(&Minion, &GivenPillar)> = Vec::new();
         for pillar in &pillars.given {
@@ -204,7 +206,7 @@ impl<'e> Proof<'e> {
         for pillar in &pillars.changed {
             work.extend(sampled.iter().map(|minion| (*minion, pillar)));
         }
-        let mut proven = Proven {
+        let mut proven = ProofOutcome {
             counts: Counts {
                 minions: minions.len(),
                 pillars: pillars.given.len(),
@@ -212,7 +214,7 @@ impl<'e> Proof<'e> {
                 sampled: sampled.len(),
                 ..Counts::default()
             },
-            ..Proven::default()
+            ..ProofOutcome::default()
         };
         let seen = side_by_side(&work, pace, |(minion, pillar)| {
             let minion = Minion::clone(minion).with(Part::Pillar, pillar.data.clone());
@@ -241,26 +243,33 @@ impl<'e> Proof<'e> {
         self.maps[side].compute(&run)
     }
 
-    fn compare_map(&self, minion: &Minion) -> Seen {
+    fn compare_map(&self, minion: &Minion) -> ProofStep {
         match (self.map(0, minion), self.map(1, minion)) {
             (Ok(before), Ok(after)) => {
                 let shared = self.shared.as_ref();
                 let shared = shared.filter(|shared| shared.is_new_for(minion));
                 self.compare_values(&before, &after, shared)
             }
-            (Err(before), Err(after)) if kind_of(&before) == kind_of(&after) => Seen::FailsAlike,
-            (Err(_), Ok(_)) if self.allows_fixed => Seen::Fixed,
+            (Err(before), Err(after)) if kind_of(&before) == kind_of(&after) => {
+                ProofStep::FailsAlike
+            }
+            (Err(_), Ok(_)) if self.allows_fixed => ProofStep::Fixed,
             (before, after) => {
                 let [before, after] = [before, after].map(|one| match one {
                     Ok(_) => "works".to_owned(),
                     Err(error) => one_line(&error),
                 });
-                Seen::Differs(vec![["the map".into(), before, after]])
+                ProofStep::Differs(vec![["the map".into(), before, after]])
             }
         }
     }
 
-    fn compare_values(&self, before: &Value, after: &Value, shared: Option<&Shared>) -> Seen {
+    fn compare_values(
+        &self,
+        before: &Value,
+        after: &Value,
+        shared: Option<&SharedValues>,
+    ) -> ProofStep {
         let is_own = |path: &[Key], gone: bool| {
             let name = |key: &Key, name: &str| matches!(key, Key::Str(key) if &**key == name);
             let is_meta = path.first().is_some_and(|key| name(key, "map_jinja"));
@@ -297,13 +306,13 @@ impl<'e> Proof<'e> {
             })
             .collect();
         match (found.is_empty(), added.is_empty()) {
-            (true, true) if was_nothing => Seen::Empty,
-            (true, true) => Seen::Same,
-            (true, false) => Seen::Added { was_nothing },
+            (true, true) if was_nothing => ProofStep::Empty,
+            (true, true) => ProofStep::Same,
+            (true, false) => ProofStep::Added { was_nothing },
             (false, _) if was_nothing => {
-                Seen::Differs(vec![["the map".into(), shown(None), after.repr()]])
+                ProofStep::Differs(vec![["the map".into(), shown(None), after.repr()]])
             }
-            (false, _) => Seen::Differs(found),
+            (false, _) => ProofStep::Differs(found),
         }
     }
 
@@ -311,7 +320,7 @@ impl<'e> Proof<'e> {
         &self,
         (minions, pillars, special): (&[Minion], &Pillars, &HashMap<Case<'_>, Special>),
         pace: Pace,
-        proven: &mut Proven,
+        proven: &mut ProofOutcome,
     ) -> Result<()> {
         let listed = self.engines[0].list(&self.saltenv, &format!("{}/", self.formula))?;
         let names: Vec<String> = listed.iter().filter_map(|path| sls_name(path)).collect();
@@ -370,32 +379,42 @@ impl<'e> Proof<'e> {
         minion: &Minion,
         is_empty: bool,
         sls: &str,
-    ) -> (Seen, Files) {
+    ) -> (ProofStep, Files) {
         let given = |side: &Side<'_>| side.given(minion, &self.saltenv, sls, is_empty);
         let [before, after] = sides.each_ref().map(given);
-        let failed = |low: &Low| match low {
-            Low::States(_) => "works".to_owned(),
-            Low::Fails { message, .. } => message.lines().next().unwrap_or_default().to_owned(),
+        let failed = |low: &ConvertedStates| match low {
+            ConvertedStates::States(_) => "works".to_owned(),
+            ConvertedStates::Fails { message, .. } => {
+                message.lines().next().unwrap_or_default().to_owned()
+            }
         };
         let seen = match (&before.low, &after.low) {
-            (Low::States(low), Low::States(then)) => match self.compared(low, then) {
-                Compared::Same => Seen::Same,
-                Compared::Reordered => Seen::Reordered,
-                Compared::Differ(states) => Seen::Differs(vec![of_states(sls, &states)]),
-            },
-            (Low::Fails { kind: a, .. }, Low::Fails { kind: b, .. }) if is_empty || a == b => {
-                Seen::FailsAlike
+            (ConvertedStates::States(low), ConvertedStates::States(then)) => {
+                match self.compared(low, then) {
+                    Compared::Same => ProofStep::Same,
+                    Compared::Reordered => ProofStep::Reordered,
+                    Compared::Differ(states) => ProofStep::Differs(vec![of_states(sls, &states)]),
+                }
             }
-            (Low::Fails { .. }, Low::States(_)) if self.allows_fixed => Seen::Fixed,
-            (low, then) => Seen::Differs(vec![[
+            (ConvertedStates::Fails { kind: a, .. }, ConvertedStates::Fails { kind: b, .. })
+                if is_empty || a == b =>
+            {
+                ProofStep::FailsAlike
+            }
+            (ConvertedStates::Fails { .. }, ConvertedStates::States(_)) if self.allows_fixed => {
+                ProofStep::Fixed
+            }
+            (low, then) => ProofStep::Differs(vec![[
                 format!("the states of {sls}"),
                 failed(low),
                 failed(then),
             ]]),
         };
         let files = match &seen {
-            Seen::Same | Seen::Reordered if sls == self.shown() => Files::of_map(&before.files),
-            Seen::Same | Seen::Reordered => {
+            ProofStep::Same | ProofStep::Reordered if sls == self.shown() => {
+                Files::of_map(&before.files)
+            }
+            ProofStep::Same | ProofStep::Reordered => {
                 Files::of(&before.files, &after.files, &|| self.metas(minion))
             }
             _ => Files::default(),
@@ -447,19 +466,19 @@ const MAX_STATES: usize = 3_000;
 /// Differences that are told apart.
 const MAX_DIFFERENCES: usize = 200;
 
-impl Proven {
-    fn add(&mut self, seen: Seen, minion: &Minion, pillar: &GivenPillar, sls: Option<&str>) {
+impl ProofOutcome {
+    fn add(&mut self, seen: ProofStep, minion: &Minion, pillar: &GivenPillar, sls: Option<&str>) {
         let counts = &mut self.counts;
         match (seen, sls) {
-            (Seen::Same, _) => {}
-            (Seen::FailsAlike, None) => counts.maps_fail += 1,
-            (Seen::FailsAlike, Some(_)) => counts.states_fail += 1,
-            (Seen::Empty, _) => counts.maps_empty += 1,
-            (Seen::Added { .. }, _) => counts.maps_added += 1,
-            (Seen::Fixed, None) => counts.maps_fixed += 1,
-            (Seen::Fixed, Some(_)) => counts.states_fixed += 1,
-            (Seen::Reordered, _) => counts.states_reordered += 1,
-            (Seen::Differs(found), _) => {
+            (ProofStep::Same, _) => {}
+            (ProofStep::FailsAlike, None) => counts.maps_fail += 1,
+            (ProofStep::FailsAlike, Some(_)) => counts.states_fail += 1,
+            (ProofStep::Empty, _) => counts.maps_empty += 1,
+            (ProofStep::Added { .. }, _) => counts.maps_added += 1,
+            (ProofStep::Fixed, None) => counts.maps_fixed += 1,
+            (ProofStep::Fixed, Some(_)) => counts.states_fixed += 1,
+            (ProofStep::Reordered, _) => counts.states_reordered += 1,
+            (ProofStep::Differs(found), _) => {
                 for [what, before, after] in found {
                     self.differ(Difference {
                         what,

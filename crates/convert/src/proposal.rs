@@ -33,7 +33,7 @@ pub struct Left {
 
 /// Values that all entries of a table had. They are defaults now, so systems without an entry get them, too.
 #[derive(Debug, Clone)]
-pub struct Shared {
+pub struct SharedValues {
     /// The values.
     pub values: Map,
     /// The grain that picks an entry.
@@ -42,7 +42,7 @@ pub struct Shared {
     pub entries: Vec<Key>,
 }
 
-impl Shared {
+impl SharedValues {
     /// True for a minion that has no entry in the table.
     #[must_use]
     pub fn is_new_for(&self, minion: &Minion) -> bool {
@@ -92,7 +92,7 @@ pub struct Proposal {
     /// The defaults in states, which stay there.
     pub own_defaults: Vec<OwnDefault>,
     /// The values that all entries of a table had, which are defaults now.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedValues>,
     /// The names under which pillars may say other files, if states call `map.tofs`.
     pub tofs: Option<Vec<String>>,
     /// The variable of `map.jinja` with the configuration.

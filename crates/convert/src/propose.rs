@@ -3,8 +3,8 @@
 use mapstack::{Error, ErrorKind, Result};
 
 use crate::proposal::Left;
-use crate::template::Parsed;
-use crate::{Difference, Formula, OwnDefault, Proposal, Proven, classic, libmapstack, tofs};
+use crate::template::FormulaTemplate;
+use crate::{Difference, Formula, OwnDefault, ProofOutcome, Proposal, classic, libmapstack, tofs};
 
 /// The form that a proposal takes, where the proof may not hold for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +94,8 @@ impl Proposal {
     pub fn proven<E: From<Error>>(
         formula: &Formula,
         extent: Extent,
-        mut prove: impl FnMut(&Self) -> std::result::Result<Proven, E>,
-    ) -> std::result::Result<(Self, Proven), E> {
+        mut prove: impl FnMut(&Self) -> std::result::Result<ProofOutcome, E>,
+    ) -> std::result::Result<(Self, ProofOutcome), E> {
         let first = Form::best(extent);
         let mut best = (first, proposal(formula, first)?);
         let mut proven = prove(&best.1)?;
@@ -142,7 +142,7 @@ fn not_taken(part: Option<[&str; 2]>, first: Option<Difference>) -> Option<Left>
 
 fn proposal(formula: &Formula, form: Form) -> Result<Proposal> {
     let map = match formula.has("map.jinja") {
-        true => Parsed::of(formula, "map.jinja")?,
+        true => FormulaTemplate::of(formula, "map.jinja")?,
         false => return Err(no_map(formula)),
     };
     let Some(map) = map else {

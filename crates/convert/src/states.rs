@@ -15,13 +15,13 @@ pub(crate) struct Side<'e> {
 }
 
 /// The states that an sls gives a minion, and their files.
-pub(crate) struct Given {
-    pub low: Low,
+pub(crate) struct SlsStates {
+    pub low: ConvertedStates,
     pub files: Vec<FileOfMinion>,
 }
 
 /// The states that an sls gives a minion, or the kind of the fault.
-pub(crate) enum Low {
+pub(crate) enum ConvertedStates {
     States(Vec<Value>),
     Fails { kind: String, message: String },
 }
@@ -37,20 +37,20 @@ impl<'e> Side<'e> {
     /// The states of an sls, with those that it includes.
     ///
     /// `is_empty` is for a map that was nothing and is an empty mapping: both are the same then.
-    pub fn given(&self, minion: &Minion, saltenv: &str, sls: &str, is_empty: bool) -> Given {
+    pub fn given(&self, minion: &Minion, saltenv: &str, sls: &str, is_empty: bool) -> SlsStates {
         let compiled = self
             .gatherer
             .compiled_sls(minion, saltenv, &[sls.to_owned()]);
         match compiled.errors.first() {
-            Some(error) => Given {
-                low: Low::Fails {
+            Some(error) => SlsStates {
+                low: ConvertedStates::Fails {
                     kind: kind_of(error),
                     message: error.to_string(),
                 },
                 files: Vec::new(),
             },
-            None => Given {
-                low: Low::States(
+            None => SlsStates {
+                low: ConvertedStates::States(
                     compiled
                         .low
                         .iter()

@@ -10,13 +10,13 @@ use mapstack_render::jinja::{Node, Syntax, compile, visit};
 use crate::Formula;
 
 /// A template of a formula.
-pub(crate) struct Parsed {
+pub(crate) struct FormulaTemplate {
     pub path: String,
     pub formula: String,
     pub template: Arc<Template>,
 }
 
-impl Parsed {
+impl FormulaTemplate {
     /// The template of a path, if it is text.
     pub fn of(formula: &Formula, path: &str) -> Result<Option<Self>> {
         let Some(text) = formula.text(path) else {
@@ -33,7 +33,7 @@ impl Parsed {
             });
             Error::new(ErrorKind::Template, e.to_string()).at(place)
         })?;
-        Ok(Some(Parsed {
+        Ok(Some(FormulaTemplate {
             path: path.into(),
             formula: formula.name().into(),
             template,

@@ -10,7 +10,7 @@ use mapstack_render::jinja::{Node, visit};
 use crate::formula::OF_TOFS;
 use crate::libraries::remove_unused;
 use crate::proposal::Left;
-use crate::template::{Parsed, argument, literal};
+use crate::template::{FormulaTemplate, argument, literal};
 use crate::{Formula, Proposal};
 
 /// The macro.
@@ -30,7 +30,7 @@ pub(crate) fn convert(formula: &Formula, proposal: &mut Proposal) -> Result<()> 
         if !text.contains(OF_TOFS) || !text.contains(MACRO) {
             continue;
         }
-        let Ok(Some(parsed)) = Parsed::of(formula, path) else {
+        let Ok(Some(parsed)) = FormulaTemplate::of(formula, path) else {
             continue;
         };
         if let Some(text) = rewritten(&parsed, &mut lookups) {
@@ -79,7 +79,7 @@ pub(crate) fn leave(formula: &Formula, proposal: &mut Proposal) {
 }
 
 /// A template with calls of `map.tofs`; nothing if one of its calls has no counterpart.
-fn rewritten(parsed: &Parsed, lookups: &mut Vec<String>) -> Option<String> {
+fn rewritten(parsed: &FormulaTemplate, lookups: &mut Vec<String>) -> Option<String> {
     let mut edits: Vec<(Span, String)> = Vec::new();
     let mut calls = 0;
     let mut named = 0;
@@ -144,7 +144,7 @@ fn call(expr: &Expr) -> Option<&Args> {
 }
 
 /// The call of `map.tofs` for one of the macro.
-fn of_call(parsed: &Parsed, args: &Args) -> Option<String> {
+fn of_call(parsed: &FormulaTemplate, args: &Args) -> Option<String> {
     const NAMES: [&str; 5] = [
         "source_files",
         "lookup",
@@ -212,7 +212,7 @@ mod tests {
         let files = [("a.sls".to_owned(), text.as_bytes().into())];
         let formula = Formula::new("ntp", BTreeMap::from(files));
         rewritten(
-            &Parsed::of(&formula, "a.sls").unwrap().unwrap(),
+            &FormulaTemplate::of(&formula, "a.sls").unwrap().unwrap(),
             &mut Vec::new(),
         )
     }

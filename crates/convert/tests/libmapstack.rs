@@ -3,7 +3,7 @@
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
-use mapstack_convert::{Formula, Overlay, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Formula, Overlay, Pillars, Proof, ProofOutcome, Proposal};
 
 /// A library with the interface of libmapstack.jinja that merges a few kinds of sources.
 const LIBRARY: &str = "\
@@ -66,7 +66,7 @@ fn files(others: &[(&str, &str)]) -> MemoryFiles {
     })
 }
 
-fn converted(others: &[(&str, &str)]) -> (Proposal, Proven) {
+fn converted(others: &[(&str, &str)]) -> (Proposal, ProofOutcome) {
     let before = Engine::new(files(others));
     let formula = Formula::read(&before, "ssh", "base").unwrap();
     let proposal = Proposal::of(&formula).unwrap();
@@ -75,7 +75,7 @@ fn converted(others: &[(&str, &str)]) -> (Proposal, Proven) {
     (proposal, proven)
 }
 
-fn prove(engines: [&Engine; 2], proposal: &Proposal) -> Proven {
+fn prove(engines: [&Engine; 2], proposal: &Proposal) -> ProofOutcome {
     let minions: Vec<Minion> = ["debian-12", "rockylinux-9", "opensuse-leap-15.6"]
         .iter()
         .map(|name| platforms::find(name).unwrap().minion().complete())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, Error};
-use mapstack_convert::{Extent, Formula, Overlay, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Extent, Formula, Overlay, Pillars, Proof, ProofOutcome, Proposal};
 
 const MAP: &str = "\
 {% set ntp = salt['grains.filter_by']({
@@ -37,7 +37,7 @@ fn files(others: &[(&str, &str)]) -> MemoryFiles {
     })
 }
 
-fn converted(others: &[(&str, &str)]) -> (Proposal, Proven) {
+fn converted(others: &[(&str, &str)]) -> (Proposal, ProofOutcome) {
     let before = Engine::new(files(others));
     let formula = Formula::read(&before, "ntp", "base").unwrap();
     let minions: Vec<Minion> = ["debian-12", "rockylinux-9", "alpine-3.20"]

@@ -3,7 +3,7 @@
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, Error};
-use mapstack_convert::{Extent, Formula, Overlay, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Extent, Formula, Overlay, Pillars, Proof, ProofOutcome, Proposal};
 
 const MAP: &str = "\
 {% set ntp = salt['grains.filter_by']({'default': {'conf': '/etc/ntp.conf'}}, merge=salt['config.get']('ntp', {})) %}
@@ -51,7 +51,7 @@ fn files(library: &str) -> MemoryFiles {
     })
 }
 
-fn converted(library: &str) -> (Proposal, Proven) {
+fn converted(library: &str) -> (Proposal, ProofOutcome) {
     let before = Engine::new(files(library));
     let formula = Formula::read(&before, "ntp", "base").unwrap();
     let minions: Vec<Minion> = ["debian-12", "freebsd-14"]

@@ -178,7 +178,7 @@ impl Redact for Diagnostic {
     }
 
     fn all_redacted<'g>(given: impl IntoIterator<Item = &'g Self>, secrets: &Secrets) -> Vec<Self> {
-        let mut known = Starred::default();
+        let mut known = MaskedTexts::default();
         let given = given.into_iter();
         given
             .map(|one| one.redacted_with(secrets, &mut known))
@@ -189,12 +189,12 @@ impl Redact for Diagnostic {
 /// Texts of files with what they are without secrets: the place of each message has the whole text of its file, and many
 /// messages can be about one file.
 #[derive(Default)]
-pub(crate) struct Starred(HashMap<(usize, bool), [Arc<str>; 2]>);
+pub(crate) struct MaskedTexts(HashMap<(usize, bool), [Arc<str>; 2]>);
 
 /// Limit on the texts that are kept from message to message: these come file by file.
 const MOST_KEPT: usize = 8;
 
-impl Starred {
+impl MaskedTexts {
     /// Forget what was kept, if it is much.
     pub(crate) fn forget_many(&mut self) {
         if self.0.len() > MOST_KEPT {
@@ -225,7 +225,7 @@ impl Starred {
 }
 
 impl Diagnostic {
-    fn redacted_with(&self, secrets: &Secrets, known: &mut Starred) -> Self {
+    fn redacted_with(&self, secrets: &Secrets, known: &mut MaskedTexts) -> Self {
         let mut redacted = self.clone();
         // A file that cannot be read or written has no place, and its path is not secret.
         if self.kind != ErrorKind::File || self.place.is_some() {

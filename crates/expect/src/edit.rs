@@ -59,7 +59,7 @@ struct Editor<'t> {
 
 /// The place of an entry of a mapping or an item of a list.
 #[derive(Clone, Copy)]
-struct Spot {
+struct EntryPlace {
     /// Its first line, from 0.
     line: usize,
     /// The line behind it and the comments that follow it.
@@ -69,7 +69,7 @@ struct Spot {
 }
 
 /// The text before a value: a key with its colon, or a dash.
-struct Lead<'k> {
+struct EntryPrefix<'k> {
     /// The byte behind it.
     end: usize,
     /// The key.
@@ -143,7 +143,7 @@ impl<'t> Editor<'t> {
                     if self.inside(value, wanted, inner, spot.limit).is_none() {
                         let end = self.lead_end(*spot, key, inner)?;
                         let key = Some(key);
-                        self.replace(*spot, &Lead { end, key }, value, inner, wanted)?;
+                        self.replace(*spot, &EntryPrefix { end, key }, value, inner, wanted)?;
                     }
                 }
                 None => {
@@ -171,12 +171,12 @@ impl<'t> Editor<'t> {
     }
 
     /// The places of the entries of a block mapping, if each key has a line.
-    fn entries(&self, map: &Map, marks: &Marks, limit: usize) -> Option<Vec<Spot>> {
+    fn entries(&self, map: &Map, marks: &Marks, limit: usize) -> Option<Vec<EntryPlace>> {
         let column = (marks.mark().column as usize).checked_sub(1)?;
         if marks.key(0)? != marks.mark() {
             return None;
         }
-        let mut spots: Vec<Spot> = Vec::new();
+        let mut spots: Vec<EntryPlace> = Vec::new();
         for index in 0..map.len() {
             let mark = marks.key(index)?;
             let (line, _) = self.position(mark)?;
@@ -191,7 +191,7 @@ impl<'t> Editor<'t> {
             if !is_alone || mark.column as usize != column + 1 || line >= limit {
                 return None;
             }
-            spots.push(Spot {
+            spots.push(EntryPlace {
                 line,
                 limit,
                 column,
@@ -219,7 +219,7 @@ impl<'t> Editor<'t> {
                 && self.inside(value, wanted, inner, spot.limit).is_none()
             {
                 let end = self.starts[spot.line] + spot.column + 1;
-                self.replace(spot, &Lead { end, key: None }, value, inner, wanted)?;
+                self.replace(spot, &EntryPrefix { end, key: None }, value, inner, wanted)?;
             }
         }
         for index in head + paired..head + gone {
@@ -240,7 +240,7 @@ impl<'t> Editor<'t> {
     }
 
     /// The places of the items of a block list, if each dash is the first on its line.
-    fn items(&self, items: &[Value], marks: &Marks, limit: usize) -> Option<Vec<Spot>> {
+    fn items(&self, items: &[Value], marks: &Marks, limit: usize) -> Option<Vec<EntryPlace>> {
         let column = (marks.mark().column as usize).checked_sub(1)?;
         let has_dash = |line: usize| {
             let text = self.line(line);
@@ -248,7 +248,7 @@ impl<'t> Editor<'t> {
             behind.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
                 && is_blank(&text[..column])
         };
-        let mut spots: Vec<Spot> = Vec::new();
+        let mut spots: Vec<EntryPlace> = Vec::new();
         for index in 0..items.len() {
             let (own, _) = self.position(marks.child(index)?.mark())?;
             let first = match spots.last() {
@@ -262,7 +262,7 @@ impl<'t> Editor<'t> {
             if let Some(last) = spots.last_mut() {
                 last.limit = line;
             }
-            spots.push(Spot {
+            spots.push(EntryPlace {
                 line,
                 limit,
                 column,
@@ -272,7 +272,7 @@ impl<'t> Editor<'t> {
     }
 
     /// The byte behind the colon of an entry.
-    fn lead_end(&self, spot: Spot, key: &Key, marks: &Marks) -> Option<usize> {
+    fn lead_end(&self, spot: EntryPlace, key: &Key, marks: &Marks) -> Option<usize> {
         let start = self.starts[spot.line] + spot.column;
         let (line, value) = self.position(marks.mark())?;
         if line == spot.line {
@@ -291,8 +291,8 @@ impl<'t> Editor<'t> {
     /// Put another value behind a key or a dash.
     fn replace(
         &mut self,
-        spot: Spot,
-        lead: &Lead<'_>,
+        spot: EntryPlace,
+        lead: &EntryPrefix<'_>,
         old: &Value,
         marks: &Marks,
         new: &Value,
@@ -331,8 +331,8 @@ impl<'t> Editor<'t> {
     /// the text of both ends.
     fn old_rest(
         &self,
-        spot: Spot,
-        lead: &Lead<'_>,
+        spot: EntryPlace,
+        lead: &EntryPrefix<'_>,
         old: &Value,
         marks: &Marks,
         line: usize,
@@ -350,7 +350,7 @@ impl<'t> Editor<'t> {
     }
 
     /// The text of a value behind a key or a dash, without the last line break.
-    fn value_text(&self, lead: &Lead<'_>, value: &Value, is_flow: bool) -> Option<String> {
+    fn value_text(&self, lead: &EntryPrefix<'_>, value: &Value, is_flow: bool) -> Option<String> {
         if is_flow && matches!(value, Value::Map(_) | Value::List(_)) {
             let flow = DumpOptions {
                 flow: true,
@@ -389,7 +389,7 @@ impl<'t> Editor<'t> {
     }
 
     /// The line behind the last one of a value; comments and blank lines behind it are not its own.
-    fn end_of(&self, value: &Value, marks: &Marks, spot: Spot) -> usize {
+    fn end_of(&self, value: &Value, marks: &Marks, spot: EntryPlace) -> usize {
         let last = self.position(last_mark(value, marks));
         if let Some((line, start)) = last.filter(|(line, _)| (spot.line..spot.limit).contains(line))
             && self.text[start..].starts_with(['|', '>'])

@@ -7,7 +7,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | the files with expectations of formulas | [`Places::find`] |
-//! | what a file says | [`Recorded`] |
+//! | what a file says | [`RecordedExpectation`] |
 //! | the pillar and grains that a formula's tests have | [`Kitchen`] |
 //! | what comes out, and how it differs | [`Subject`] |
 //! | the results of many of them | [`Runs`] |
@@ -32,9 +32,9 @@ pub use mapstack_fleet::{Scope, UnknownKey};
 pub use case::{Case, CaseOutcome, Counts};
 pub use find::{Expectation, Places};
 pub use kitchen::{Kitchen, Suite};
-pub use recorded::{Form, Header, Recorded};
+pub use recorded::{Form, Header, RecordedExpectation};
 pub use repository::{Repository, resolved};
-pub use runs::{EngineOf, Given, Plan, Runs};
+pub use runs::{EngineOf, Plan, RunDescription, Runs};
 pub use state::with_state;
 pub use subject::{Actual, Difference, Subject};
 pub use writing::{NoFile, missing};

@@ -42,7 +42,7 @@ pub struct Header {
 
 /// The content of a file with an expectation.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedExpectation {
     /// The description of the run.
     pub header: Header,
     /// The data.
@@ -60,13 +60,13 @@ pub struct Recorded {
 /// The key of the data in files of platforms.
 pub(crate) const VALUES: &str = "values";
 
-impl Recorded {
+impl RecordedExpectation {
     /// Read a file.
     ///
     /// # Errors
     /// As [`parse`](Recorded::parse), and a file that cannot be read.
     pub fn read(form: Form, file: &Path) -> Result<Self, Error> {
-        Recorded::parse(form, &files::text(file)?, &file.display().to_string())
+        RecordedExpectation::parse(form, &files::text(file)?, &file.display().to_string())
     }
 
     /// Read a text; `shown` is what errors call it.
@@ -117,7 +117,7 @@ impl Recorded {
             ));
         }
         let lead = text[..data].to_owned();
-        Ok(Recorded {
+        Ok(RecordedExpectation {
             header,
             data: value,
             form,
@@ -159,7 +159,7 @@ impl Recorded {
 
     /// True if a text says what this one says about the run, and is the file of such data.
     fn reads_back(&self, text: &str, data: &Value) -> bool {
-        let read = Recorded::parse(self.form, text, &self.shown);
+        let read = RecordedExpectation::parse(self.form, text, &self.shown);
         read.is_ok_and(|read| read.header == self.header && edit::is_same_data(&read.data, data))
     }
 
@@ -462,8 +462,8 @@ mod tests {
 
     use super::*;
 
-    fn recorded(form: Form, text: &str) -> Recorded {
-        Recorded::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{text}: {e}"))
+    fn recorded(form: Form, text: &str) -> RecordedExpectation {
+        RecordedExpectation::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
     #[test]
@@ -615,7 +615,7 @@ mod tests {
             variable: Some("ssh".into()),
             ..Header::default()
         };
-        let text = Recorded::text(Form::Plain, &header.text(), &1.into());
+        let text = RecordedExpectation::text(Form::Plain, &header.text(), &1.into());
         assert_eq!(recorded(Form::Plain, &text).header, header);
         assert_eq!(Header::default().text(), "");
     }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::Value;
-use mapstack::{DataOptions, Engine, Error, ErrorKind, Way};
+use mapstack::{ConfigurationMethod, DataOptions, Engine, Error, ErrorKind};
 use mapstack_fleet::{Minions, Pace, Scope, UnknownKey, ordered};
 
 use crate::writing::{self, directory};
 use crate::{
-    Case, CaseOutcome, Expectation, Form, Header, Kitchen, Recorded, Subject, Suite, files,
+    Case, CaseOutcome, Expectation, Form, Header, Kitchen, RecordedExpectation, Subject, Suite,
+    files,
 };
 
 /// The work on expectations, and whose they are.
@@ -19,7 +20,7 @@ pub struct Plan<'r> {
     /// The arguments of `map.data`.
     pub options: DataOptions,
     /// The way in which configurations are made; if nothing says, the file does, or the formula.
-    pub way: Option<Way>,
+    pub way: Option<ConfigurationMethod>,
     /// The variable of a `map.jinja`.
     pub variable: Option<String>,
     /// The keys that count.
@@ -33,7 +34,7 @@ pub struct Plan<'r> {
     /// True if a pillar is given, which counts instead of a test suite's.
     pub has_pillar: bool,
     /// The description of the run in a new file: paths as they are given, and facts that are set.
-    pub given: Given,
+    pub given: RunDescription,
     /// Makes an engine that serves a test suite's pillar.
     pub engine_of: &'r EngineOf<'r>,
     /// Writes a file as a whole.
@@ -45,7 +46,7 @@ pub type EngineOf<'r> = dyn Fn(&Suite) -> Result<Engine, Error> + Sync + 'r;
 
 /// The description of a run for a new file.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
+pub struct RunDescription {
     /// The minion's file.
     pub minion: Option<PathBuf>,
     /// The pillar's file.
@@ -61,17 +62,17 @@ pub struct Runs<'r> {
     saltenv: &'r str,
     minions: &'r dyn Minions,
     subjects: HashMap<String, Result<Subject<'r>, Error>>,
-    kitchens: HashMap<PathBuf, Result<Option<Ready>, Error>>,
+    kitchens: HashMap<PathBuf, Result<Option<ReadySuites>, Error>>,
 }
 
 /// The test suites of a repository, each with an engine that serves its pillar.
-struct Ready {
+struct ReadySuites {
     kitchen: Kitchen,
     suites: HashMap<usize, Result<(Suite, Engine), Error>>,
 }
 
 /// The minion of an expectation, if there is one.
-enum Whose {
+enum ExpectationMinion {
     Minion(Box<Minion>),
     /// It is not among those that are wanted.
     LeftOut,
@@ -125,8 +126,8 @@ impl<'r> Runs<'r> {
         )?;
         let wanted = match (self.plan.way, header.of.as_deref()) {
             (Some(way), _) => Some(way),
-            (None, Some("data")) => Some(Way::Data),
-            (None, Some("map")) => Some(Way::Map),
+            (None, Some("data")) => Some(ConfigurationMethod::Data),
+            (None, Some("map")) => Some(ConfigurationMethod::Map),
             _ => None,
         };
         let subject = match wanted {
@@ -142,7 +143,7 @@ impl<'r> Runs<'r> {
     fn prepare(&mut self, folder: &str, base: &Path, platform: &str) {
         if !self.kitchens.contains_key(base) {
             let kitchen = Kitchen::of(base).map(|kitchen| {
-                Some(Ready {
+                Some(ReadySuites {
                     kitchen: kitchen?,
                     suites: HashMap::new(),
                 })
@@ -208,7 +209,7 @@ impl<'r> Runs<'r> {
     /// True if a file is left out, whatever is in it.
     fn is_left_out(&self, expectation: &Expectation) -> bool {
         let whose = self.whose(expectation, &Header::default());
-        matches!(whose, Ok(Whose::LeftOut))
+        matches!(whose, Ok(ExpectationMinion::LeftOut))
     }
 
     fn outcome(&self, case: &mut Case, is_new: bool) -> Result<Option<CaseOutcome>, Error> {
@@ -232,9 +233,9 @@ impl<'r> Runs<'r> {
             header.clone()
         };
         let minion = match self.whose(expectation, &given)? {
-            Whose::Minion(minion) => *minion,
-            Whose::LeftOut => return Ok(None),
-            Whose::None(reason) => return Ok(Some(CaseOutcome::Skipped(reason))),
+            ExpectationMinion::Minion(minion) => *minion,
+            ExpectationMinion::LeftOut => return Ok(None),
+            ExpectationMinion::None(reason) => return Ok(Some(CaseOutcome::Skipped(reason))),
         };
         case.minion = Some(minion.clone());
         let own;
@@ -276,7 +277,11 @@ impl<'r> Runs<'r> {
     }
 
     /// The minion of an expectation.
-    fn whose(&self, expectation: &Expectation, header: &Header) -> Result<Whose, Error> {
+    fn whose(
+        &self,
+        expectation: &Expectation,
+        header: &Header,
+    ) -> Result<ExpectationMinion, Error> {
         let near = |path: &str| {
             let file = directory(&expectation.file).join(path);
             expectation.repository()?.check(&file).map(|()| file)
@@ -286,7 +291,7 @@ impl<'r> Runs<'r> {
             Some(path) => {
                 let minion = Minion::from_path(near(path)?).map_err(Error::from)?;
                 if chosen && !self.plan.ids.contains(&minion.id().to_string()) {
-                    return Ok(Whose::LeftOut);
+                    return Ok(ExpectationMinion::LeftOut);
                 }
                 minion
             }
@@ -299,16 +304,16 @@ impl<'r> Runs<'r> {
                 };
                 match (self.plan.ids.contains(id), platform) {
                     (true, _) => self.minions.unchanged(id)?,
-                    (false, _) if chosen => return Ok(Whose::LeftOut),
+                    (false, _) if chosen => return Ok(ExpectationMinion::LeftOut),
                     (false, Ok(platform)) => platform.minion(),
-                    (false, Err(error)) => return Ok(Whose::None(error.to_string())),
+                    (false, Err(error)) => return Ok(ExpectationMinion::None(error.to_string())),
                 }
             }
         };
         if let (Form::Mapdata, Some((suite, base))) = (expectation.form, &expectation.suite) {
             minion = match self.in_suite(suite, base, &expectation.name, minion)? {
                 Ok(minion) => minion,
-                Err(reason) => return Ok(Whose::None(reason)),
+                Err(reason) => return Ok(ExpectationMinion::None(reason)),
             };
         }
         if let Some(path) = &header.pillar {
@@ -327,7 +332,9 @@ impl<'r> Runs<'r> {
             };
             minion.set(path, value.clone()).map_err(|e| refused(&e))?;
         }
-        Ok(Whose::Minion(Box::new(self.minions.as_given(minion)?)))
+        Ok(ExpectationMinion::Minion(Box::new(
+            self.minions.as_given(minion)?,
+        )))
     }
 
     /// A minion with what its test suite gives it, or why such a suite does not exist.
@@ -360,7 +367,7 @@ impl<'r> Runs<'r> {
 }
 
 /// The content of an expectation's file.
-fn read(expectation: &Expectation) -> Result<Recorded, Error> {
+fn read(expectation: &Expectation) -> Result<RecordedExpectation, Error> {
     expectation.repository()?.check(&expectation.file)?;
-    Recorded::read(expectation.form, &expectation.file)
+    RecordedExpectation::read(expectation.form, &expectation.file)
 }

@@ -4,11 +4,14 @@ use std::collections::HashSet;
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Str, Value};
-use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, Run, Way};
+use mapstack::{
+    Configuration, ConfigurationMethod, DataOptions, Diagnostic, Engine, Error, ErrorKind, Place,
+    Run,
+};
 use mapstack_fleet::{Change, Origins, Scope, changes, read_back};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
-use crate::recorded::{Form, Recorded, VALUES};
+use crate::recorded::{Form, RecordedExpectation, VALUES};
 use crate::{state, states};
 
 /// A formula whose results are compared.
@@ -38,7 +41,7 @@ pub struct Difference {
     /// The place of the expected value.
     pub expected_at: Option<Place>,
     /// The place of the actual value, if that is known.
-    pub actual_at: Option<Spot>,
+    pub actual_at: Option<ValuePosition>,
     /// The paths of scalars in the change that are secret.
     pub secret: HashSet<Vec<Key>>,
 }
@@ -73,7 +76,7 @@ impl<'e> Subject<'e> {
     ///
     /// # Errors
     /// The formula's templates cannot be read.
-    pub fn made(mut self, way: Way) -> Result<Self, Error> {
+    pub fn made(mut self, way: ConfigurationMethod) -> Result<Self, Error> {
         self.configuration = self.configuration.made(self.engine, way)?;
         Ok(self)
     }
@@ -99,7 +102,7 @@ impl<'e> Subject<'e> {
         let configured = || self.configuration.compute(&run);
         let by_state = form == Form::Mapdata
             && self.has_state
-            && self.configuration.way() == Way::Map
+            && self.configuration.way() == ConfigurationMethod::Map
             && self.configuration.variable().is_none();
         let result = match by_state {
             true => match run.sls(&state::path(self.configuration.formula())) {
@@ -137,7 +140,7 @@ impl<'e> Subject<'e> {
     #[must_use]
     pub fn compare(
         &self,
-        recorded: &Recorded,
+        recorded: &RecordedExpectation,
         actual: &Value,
         scope: &Scope,
         secret_texts: &[Str],

@@ -8,7 +8,7 @@ use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
 
-use crate::{Expectation, Form, Given, Header, Places, Recorded, resolved};
+use crate::{Expectation, Form, Header, Places, RecordedExpectation, RunDescription, resolved};
 
 /// Why there can be no new file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +72,7 @@ fn is_not_a_name(id: &str) -> bool {
 }
 
 /// The header of a new file.
-pub(crate) fn header(given: &Given, expectation: &Expectation) -> Result<Header, Error> {
+pub(crate) fn header(given: &RunDescription, expectation: &Expectation) -> Result<Header, Error> {
     if expectation.form == Form::Mapdata {
         return Ok(Header::default());
     }
@@ -136,7 +136,7 @@ pub(crate) fn new(
     };
     write(
         expectation,
-        &Recorded::text(expectation.form, &lead, actual),
+        &RecordedExpectation::text(expectation.form, &lead, actual),
         put,
     )
 }

@@ -2,13 +2,13 @@
 
 use mapstack::value::{Map, Value};
 use mapstack::yaml::load;
-use mapstack_expect::{Form, Recorded};
+use mapstack_expect::{Form, RecordedExpectation};
 use mapstack_fleet::changes;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-fn parsed(form: Form, text: &str) -> Recorded {
-    Recorded::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{e}\n{text}"))
+fn parsed(form: Form, text: &str) -> RecordedExpectation {
+    RecordedExpectation::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn mixed(one: &Value, other: &Value, choices: &mut impl Iterator<Item = usize>) 
 }
 
 /// The lines of each key of the mapping `top`.
-fn chunks(recorded: &Recorded, text: &str) -> Vec<(Value, String)> {
+fn chunks(recorded: &RecordedExpectation, text: &str) -> Vec<(Value, String)> {
     let Some(Value::Map(top)) = recorded.data.as_map().and_then(|map| map.get("top")) else {
         return Vec::new();
     };

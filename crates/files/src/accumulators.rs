@@ -4,7 +4,7 @@ use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
 use crate::file::{Kind, ManagedFile};
-use crate::plan::{Joined, Plan};
+use crate::plan::{FragmentOrder, Plan};
 
 /// The texts for each file, by the name of the accumulator.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Accumulators {
             one => vec![one.clone()],
         };
         let parts = texts.iter().map(|text| Plan::bytes(text.to_string()));
-        file.plan = Plan::Texts(parts.collect(), Joined::Lines);
+        file.plan = Plan::Texts(parts.collect(), FragmentOrder::Lines);
         file.notes
             .push(format!("goes to the accumulator '{name}' of the file"));
         let known = self.of(&path, &name);

@@ -6,7 +6,7 @@ use mapstack_value::{Map, Value};
 use crate::arguments::Chunk;
 use crate::plan::Plan;
 use crate::texts::{joined, parts};
-use crate::world::World;
+use crate::world::MinionFiles;
 
 /// The text, or the bytes, of a state that has its content as an argument.
 pub(crate) enum Contents {
@@ -21,7 +21,10 @@ pub(crate) const ARGUMENTS: [&str; 3] = ["contents", "contents_pillar", "content
 const NOTHING: &str = "\0nothing of this name\0";
 
 /// The content of a state as an argument has it; nothing if none does.
-pub(crate) fn contents(world: &World<'_>, chunk: Chunk<'_>) -> Result<Option<Contents>, Plan> {
+pub(crate) fn contents(
+    world: &MinionFiles<'_>,
+    chunk: Chunk<'_>,
+) -> Result<Option<Contents>, Plan> {
     let has = |name: &str| !chunk.get(name).is_none();
     let given = if has("contents_pillar") {
         looked_up(world, chunk, "contents_pillar", "pillar.get", "pillar")?
@@ -74,7 +77,7 @@ pub(crate) fn contents(world: &World<'_>, chunk: Chunk<'_>) -> Result<Option<Con
 
 /// The values of keys, one after the other if there are several.
 fn looked_up(
-    world: &World<'_>,
+    world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     argument: &str,
     function: &str,

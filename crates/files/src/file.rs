@@ -7,7 +7,7 @@ use mapstack_value::Key;
 
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
-use crate::making::{Rendering, Way};
+use crate::making::{ContentMethod, Rendering};
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::source::path_and_saltenv;
@@ -147,12 +147,12 @@ impl ManagedFile {
 
     /// The way in which the bytes are made.
     #[must_use]
-    pub fn way(&self) -> Way<'_> {
+    pub fn way(&self) -> ContentMethod<'_> {
         match &self.plan {
-            Plan::Served(url) => Way::Served(url),
-            Plan::Template(template) => Way::Template(Rendering::of(template)),
-            Plan::Bytes(_) | Plan::Texts(..) => Way::Arguments,
-            Plan::Nothing | Plan::Unknown(_) | Plan::Failed(_) => Way::Nothing,
+            Plan::Served(url) => ContentMethod::Served(url),
+            Plan::Template(template) => ContentMethod::Template(Rendering::of(template)),
+            Plan::Bytes(_) | Plan::Texts(..) => ContentMethod::Arguments,
+            Plan::Nothing | Plan::Unknown(_) | Plan::Failed(_) => ContentMethod::Nothing,
         }
     }
 

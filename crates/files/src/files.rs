@@ -12,14 +12,14 @@ use crate::content::Content;
 use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::making::content;
-use crate::world::{World, run};
+use crate::world::{MinionFiles, run};
 use crate::{fragments, managed, recurse, serialize, simple};
 
 /// Computes the files that the states of a minion manage.
 pub struct ManagedFiles<'f> {
     engine: &'f Engine,
     minion: &'f Minion,
-    world: World<'f>,
+    world: MinionFiles<'f>,
     low: &'f [Value],
     secrets: RefCell<Vec<Str>>,
     warnings: RefCell<Vec<Diagnostic>>,
@@ -33,7 +33,7 @@ impl<'f> ManagedFiles<'f> {
         ManagedFiles {
             engine,
             minion,
-            world: World::new(engine, minion),
+            world: MinionFiles::new(engine, minion),
             low,
             secrets: RefCell::default(),
             warnings: RefCell::default(),
@@ -80,13 +80,13 @@ impl<'f> ManagedFiles<'f> {
 }
 
 /// The files of low data.
-pub(crate) fn all(world: &World<'_>, low: &[Value]) -> Vec<ManagedFile> {
+pub(crate) fn all(world: &MinionFiles<'_>, low: &[Value]) -> Vec<ManagedFile> {
     of_states(world, low, |_| true)
 }
 
 /// The files of some states of low data, which are given by their positions.
 pub(crate) fn of_states(
-    world: &World<'_>,
+    world: &MinionFiles<'_>,
     low: &[Value],
     is_wanted: impl Fn(usize) -> bool,
 ) -> Vec<ManagedFile> {
@@ -112,7 +112,7 @@ pub(crate) fn of_states(
 }
 
 fn of_state(
-    world: &World<'_>,
+    world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &mut Accumulators,
 ) -> Vec<ManagedFile> {

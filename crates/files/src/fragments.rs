@@ -6,7 +6,7 @@ use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
 use crate::file::{Kind, ManagedFile};
 use crate::managed::{context, known, slot};
-use crate::plan::{From, Joined, Marks, Plan, Template};
+use crate::plan::{FragmentOrder, From, Marks, Plan, Template};
 use crate::source::Source;
 use crate::source::served;
 use crate::texts::parts;
@@ -31,7 +31,7 @@ pub(crate) fn file(
             }
             let place = if name == "append" { "end" } else { "beginning" };
             (
-                Plan::Texts(texts, Joined::Lines),
+                Plan::Texts(texts, FragmentOrder::Lines),
                 format!("added at the {place} of the file unless already present"),
             )
         }
@@ -158,7 +158,7 @@ fn block(chunk: Chunk<'_>, accumulators: &Accumulators) -> Plan {
     let newline = chunk.get("append_newline");
     Plan::Texts(
         texts,
-        Joined::Between(Marks {
+        FragmentOrder::Between(Marks {
             start: mark("marker_start", "#-- start managed zone --"),
             end: mark("marker_end", "#-- end managed zone --"),
             newline: (!newline.is_none()).then(|| newline.truthy()),
@@ -195,7 +195,7 @@ fn line(chunk: Chunk<'_>) -> Plan {
             None => content,
         },
     };
-    Plan::Texts(vec![Plan::bytes(text)], Joined::Lines)
+    Plan::Texts(vec![Plan::bytes(text)], FragmentOrder::Lines)
 }
 
 /// The blanks before a line, if the pattern of the line beside it says them.

@@ -5,13 +5,13 @@ use mapstack::value::pytext::split::{is_line_break, lines};
 use mapstack::{Error, ErrorKind, File, ManagedTemplate, Run};
 
 use crate::content::{Content, of_error};
-use crate::plan::{From, Joined, Marks, Plan, Template};
+use crate::plan::{FragmentOrder, From, Marks, Plan, Template};
 use crate::texts::is_binary;
 use crate::world::{AllListed, encoded};
 
 /// The way in which the bytes of a file are made.
 #[derive(Clone, Copy)]
-pub enum Way<'f> {
+pub enum ContentMethod<'f> {
     /// They are those of a file of the file server, whose URL this is.
     Served(&'f str),
     /// A template makes them.
@@ -160,10 +160,10 @@ fn failed(error: Error) -> Content {
 }
 
 /// The texts of a fragment as one.
-fn together(parts: &[Vec<u8>], joined: &Joined) -> Vec<u8> {
+fn together(parts: &[Vec<u8>], joined: &FragmentOrder) -> Vec<u8> {
     match joined {
-        Joined::Lines => parts.iter().flat_map(|part| each_line(part)).collect(),
-        Joined::Between(marks) => between(&parts.concat(), marks),
+        FragmentOrder::Lines => parts.iter().flat_map(|part| each_line(part)).collect(),
+        FragmentOrder::Between(marks) => between(&parts.concat(), marks),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::plan::{From, Plan, Template};
 use crate::source::Source;
 use crate::source::{resolve, served, unread};
 use crate::unknown::{Reason, Unknown};
-use crate::world::{World, encoded, is_of_file_server};
+use crate::world::{MinionFiles, encoded, is_of_file_server};
 
 /// Parameters of the functions that `file.managed` calls.
 const CALLED: [&str; 5] = ["saltenv", "sfn", "ret", "source_sum", "keep_mode"];
@@ -41,7 +41,7 @@ const ENGINES: [&str; 6] = ["jinja", "mako", "py", "wempy", "genshi", "cheetah"]
 
 /// The file of a state.
 pub(crate) fn file(
-    world: &World<'_>,
+    world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &Accumulators,
 ) -> ManagedFile {
@@ -85,7 +85,7 @@ fn is_kept(mode: &Value) -> bool {
 }
 
 /// The mode of the source, if the state wants that.
-pub(crate) fn keep_mode(world: &World<'_>, chunk: Chunk<'_>, file: &mut ManagedFile) {
+pub(crate) fn keep_mode(world: &MinionFiles<'_>, chunk: Chunk<'_>, file: &mut ManagedFile) {
     let argument = match chunk.get("fun").as_str() {
         Some("recurse") => "file_mode",
         _ => "mode",
@@ -126,7 +126,7 @@ pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
 }
 
 /// The first reason for which Salt refuses the arguments.
-fn wrong(world: &World<'_>, chunk: Chunk<'_>) -> Option<Plan> {
+fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<Plan> {
     let is_given = |name: &str| !chunk.get(name).is_none();
     let given: Vec<&&str> = ARGUMENTS.iter().filter(|name| is_given(name)).collect();
     let path = chunk.path();
@@ -184,7 +184,11 @@ pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<Plan, Plan> {
 }
 
 /// The content that the state has as an argument.
-fn content(world: &World<'_>, chunk: Chunk<'_>, file: &ManagedFile) -> Result<Option<Plan>, Plan> {
+fn content(
+    world: &MinionFiles<'_>,
+    chunk: Chunk<'_>,
+    file: &ManagedFile,
+) -> Result<Option<Plan>, Plan> {
     let text = match contents(world, chunk)? {
         None => return Ok(None),
         Some(Contents::Bytes(bytes)) => return Ok(Some(Plan::bytes(bytes))),

@@ -16,7 +16,7 @@ pub(crate) enum Plan {
     /// A template of the file server, or in a state.
     Template(Box<Template>),
     /// Texts that follow each other.
-    Texts(Vec<Plan>, Joined),
+    Texts(Vec<Plan>, FragmentOrder),
     Unknown(Unknown),
     /// Salt refuses the state.
     Failed(String),
@@ -24,7 +24,7 @@ pub(crate) enum Plan {
 
 /// The way in which the texts of a fragment follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Joined {
+pub(crate) enum FragmentOrder {
     /// Each line ends.
     Lines,
     /// Between two lines that mark them.

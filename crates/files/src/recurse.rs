@@ -20,7 +20,7 @@ use crate::source::Source;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::{Reason, Unknown};
-use crate::world::World;
+use crate::world::MinionFiles;
 
 /// The arguments that a template does not get as variables.
 static PARAMETERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -42,7 +42,7 @@ struct Tree {
 
 /// The files of a state.
 pub(crate) fn files(
-    world: &World<'_>,
+    world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &Accumulators,
 ) -> Vec<ManagedFile> {
@@ -106,7 +106,7 @@ pub(crate) fn files(
 }
 
 /// The files that a state makes (Salt: `_gen_recurse_managed_files`).
-fn tree(world: &World<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
+fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
     let path = chunk.path();
     if chunk.map.contains_key("mode") {
         return Err(Plan::failed(
@@ -130,7 +130,7 @@ fn tree(world: &World<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
 }
 
 /// The sources that are directories of the file server, of which there must be one (Salt: `_filter_recurse_sources`).
-fn sources(world: &World<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Plan> {
+fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Plan> {
     let given = parts(chunk.get("source"));
     let given: Vec<String> = given
         .iter()
@@ -161,7 +161,7 @@ impl Tree {
     /// Add what a source has.
     fn add(
         &mut self,
-        world: &World<'_>,
+        world: &MinionFiles<'_>,
         chunk: Chunk<'_>,
         path: &str,
         source: &str,

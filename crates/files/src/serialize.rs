@@ -8,10 +8,10 @@ use crate::file::{Kind, ManagedFile};
 use crate::managed::{in_encoding, mode, notes, slot};
 use crate::plan::Plan;
 use crate::unknown::{Reason, Unknown};
-use crate::world::World;
+use crate::world::MinionFiles;
 
 /// The file of a state.
-pub(crate) fn file(world: &World<'_>, chunk: Chunk<'_>) -> ManagedFile {
+pub(crate) fn file(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> ManagedFile {
     let plan = content(world, chunk).unwrap_or_else(|plan| plan);
     let mut file = ManagedFile::of(chunk, Kind::File, plan);
     file.attributes = Attributes::owned(chunk.get("user").clone(), chunk, world);
@@ -20,7 +20,7 @@ pub(crate) fn file(world: &World<'_>, chunk: Chunk<'_>) -> ManagedFile {
     file
 }
 
-fn content(world: &World<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
+fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
     let failed = |why: &str| Err(Plan::failed(why));
     if let Some(slot) = slot(chunk) {
         return Err(slot);

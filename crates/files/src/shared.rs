@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mapstack::minion::Minion;
-use mapstack::share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
+use mapstack::share::{FactRead, MinionAnswers, SharedWork, WorkKey, WorkOrigin};
 use mapstack::trace::FileRead;
 use mapstack::{Diagnostic, Engine, Run};
 use mapstack_states::Compiled;
@@ -16,7 +16,7 @@ use crate::file::ManagedFile;
 use crate::files::{all, of_states};
 use crate::making::content;
 use crate::plan::Plan;
-use crate::world::{World, is_windows, run};
+use crate::world::{MinionFiles, is_windows, run};
 
 /// Computes the files of many minions, each once of those that the minions share.
 ///
@@ -252,7 +252,7 @@ impl<'e> OfMinion<'_, 'e> {
         let is_windows = is_windows(self.minion);
         let address = Arc::as_ptr(states) as usize;
         let work = |run: &Run<'e>| {
-            let world = World::in_run(run, is_windows);
+            let world = MinionFiles::in_run(run, is_windows);
             let files = match only {
                 Some(only) => of_states(&world, &states.low, |at| only.contains(&at)),
                 None => all(&world, &states.low),
@@ -275,9 +275,9 @@ impl<'e> OfMinion<'_, 'e> {
                 };
                 self.shared.lists.find(key, &self.answers, &run, work)
             }
-            false => Found::alone(&self.answers, &run, |run| work(run).0),
+            false => WorkOrigin::alone(&self.answers, &run, |run| work(run).0),
         };
-        let (Found::Known(done) | Found::Done { done, .. }) = found;
+        let (WorkOrigin::Known(done) | WorkOrigin::Done { done, .. }) = found;
         done.value.clone()
     }
 
@@ -285,7 +285,7 @@ impl<'e> OfMinion<'_, 'e> {
         let work = |run: &Run<'e>| MadeFile::of(run, &file.plan);
         let key = ContentKey(key.clone());
         let found = self.shared.contents.find(key, &self.answers, run, work);
-        let (Found::Known(done) | Found::Done { done, .. }) = found;
+        let (WorkOrigin::Known(done) | WorkOrigin::Done { done, .. }) = found;
         if let Some(facts) = done.facts() {
             done.value.facts.get_or_init(|| facts.to_vec());
         }

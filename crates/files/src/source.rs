@@ -6,7 +6,7 @@ use mapstack_value::Value;
 
 use crate::plan::Plan;
 use crate::unknown::{Reason, Unknown};
-use crate::world::{World, is_of_file_server};
+use crate::world::{MinionFiles, is_of_file_server};
 
 /// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,12 +23,12 @@ pub struct Candidate {
     /// The source, as the state writes it.
     pub url: String,
     /// The result of looking for it.
-    pub found: Found,
+    pub found: SourceLookup,
 }
 
 /// The result of looking for a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum SourceLookup {
     /// It exists, and counts.
     Chosen,
     /// It does not exist.
@@ -40,10 +40,10 @@ pub enum Found {
 }
 
 /// The source of a state, and why there is none that can be read.
-pub(crate) type Resolved = (Option<Source>, Option<Plan>);
+pub(crate) type SourceResult = (Option<Source>, Option<Plan>);
 
 /// The source that counts (Salt: `source_list`).
-pub(crate) fn resolve(world: &World<'_>, source: &Value, saltenv: &str) -> Resolved {
+pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) -> SourceResult {
     let Some(listed) = source.as_list() else {
         let url = source.truthy().then(|| source.to_string());
         let source = url.map(|url| Source {
@@ -63,13 +63,13 @@ pub(crate) fn resolve(world: &World<'_>, source: &Value, saltenv: &str) -> Resol
     let mut unknown = None;
     for url in &urls {
         let found = match chosen.is_some() || unknown.is_some() {
-            true => Found::NotAsked,
+            true => SourceLookup::NotAsked,
             false => look(world, url, saltenv),
         };
         match found {
-            Found::Chosen => chosen = Some(url.clone()),
-            Found::Unknown => unknown = Some(unread(url)),
-            Found::Missing | Found::NotAsked => {}
+            SourceLookup::Chosen => chosen = Some(url.clone()),
+            SourceLookup::Unknown => unknown = Some(unread(url)),
+            SourceLookup::Missing | SourceLookup::NotAsked => {}
         }
         candidates.push(Candidate {
             url: url.clone(),
@@ -92,17 +92,17 @@ pub(crate) fn resolve(world: &World<'_>, source: &Value, saltenv: &str) -> Resol
 }
 
 /// Look for a source of a list. Salt compares its text with a list of the files and directories that are served.
-fn look(world: &World<'_>, url: &str, saltenv: &str) -> Found {
+fn look(world: &MinionFiles<'_>, url: &str, saltenv: &str) -> SourceLookup {
     let (path, env) = path_and_saltenv(url);
     let listed = world.listed(env.as_deref().unwrap_or(saltenv));
     let is_file = listed.files.binary_search(&path).is_ok();
     if is_file || listed.directories.contains(&path) {
-        return Found::Chosen;
+        return SourceLookup::Chosen;
     }
     match scheme(url).as_deref() {
-        Some("http" | "https" | "ftp" | "file") => Found::Unknown,
-        None if url.starts_with('/') => Found::Unknown,
-        _ => Found::Missing,
+        Some("http" | "https" | "ftp" | "file") => SourceLookup::Unknown,
+        None if url.starts_with('/') => SourceLookup::Unknown,
+        _ => SourceLookup::Missing,
     }
 }
 

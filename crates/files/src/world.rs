@@ -17,7 +17,7 @@ use crate::unknown::{Reason, Unknown};
 type Caller<'w> = dyn Fn(&str, &str, &[Value], &Map) -> Result<Value, Error> + 'w;
 
 /// The file server and the facts of a minion.
-pub(crate) struct World<'w> {
+pub(crate) struct MinionFiles<'w> {
     engine: &'w Engine,
     caller: Box<Caller<'w>>,
     is_windows: bool,
@@ -35,11 +35,11 @@ pub(crate) fn mode_of(engine: &Engine, url: &str, saltenv: &str) -> Option<Strin
 
 /// The names in all saltenvs, listed when they are asked for.
 #[derive(Default)]
-pub(crate) struct AllListed(Mutex<HashMap<String, Arc<Listed>>>);
+pub(crate) struct AllListed(Mutex<HashMap<String, Arc<SaltenvNames>>>);
 
 impl AllListed {
     /// The files of a saltenv. A saltenv that cannot be listed has none: reading a file of it fails.
-    pub fn of(&self, engine: &Engine, saltenv: &str) -> Arc<Listed> {
+    pub fn of(&self, engine: &Engine, saltenv: &str) -> Arc<SaltenvNames> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = known.entry(saltenv.to_owned()).or_insert_with(|| {
             let mut files = engine.list(saltenv, "").unwrap_or_default();
@@ -50,7 +50,7 @@ impl AllListed {
                 slashes.map(|(at, _)| path[..at].to_owned()).collect()
             };
             let directories = files.iter().flat_map(above).collect();
-            Arc::new(Listed { files, directories })
+            Arc::new(SaltenvNames { files, directories })
         });
         listed.clone()
     }
@@ -64,15 +64,15 @@ fn dangling(engine: &Engine, saltenv: &str) -> impl Iterator<Item = String> {
 }
 
 /// The names in a saltenv.
-pub(crate) struct Listed {
+pub(crate) struct SaltenvNames {
     pub files: Vec<String>,
     pub directories: HashSet<String>,
 }
 
-impl<'w> World<'w> {
+impl<'w> MinionFiles<'w> {
     /// A world in which each function is called in a run of its own.
     pub fn new(engine: &'w Engine, minion: &'w Minion) -> Self {
-        World {
+        MinionFiles {
             engine,
             caller: Box::new(move |saltenv, name, args, kwargs| {
                 run(engine, minion, saltenv).call_function(name, args, kwargs)
@@ -84,7 +84,7 @@ impl<'w> World<'w> {
 
     /// A world in which functions are called in one run.
     pub fn in_run<'r: 'w>(run: &'w Run<'r>, is_windows: bool) -> Self {
-        World {
+        MinionFiles {
             engine: run.engine(),
             caller: Box::new(move |_, name, args, kwargs| run.call_function(name, args, kwargs)),
             is_windows,
@@ -93,7 +93,7 @@ impl<'w> World<'w> {
     }
 
     /// The files of a saltenv.
-    pub fn listed(&self, saltenv: &str) -> Arc<Listed> {
+    pub fn listed(&self, saltenv: &str) -> Arc<SaltenvNames> {
         self.listed.of(self.engine, saltenv)
     }
 

@@ -174,9 +174,9 @@ impl Shard {
 }
 
 /// The answer of one system; nothing if it did not number the job.
-type Said = Result<Option<(&'static str, Shard)>, NotAssigned>;
+type SystemAnswer = Result<Option<(&'static str, Shard)>, NotAssigned>;
 
-fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> Said {
+fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> SystemAnswer {
     if system.mark.is_some_and(|mark| lookup(mark).is_none()) || lookup(system.index).is_none() {
         return Ok(None);
     }
@@ -186,7 +186,7 @@ fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> Said {
 }
 
 /// The tasks of an array have the numbers that the user gave, of which Slurm names the first, the last and the step.
-fn slurm(lookup: &dyn Fn(&str) -> Option<String>) -> Said {
+fn slurm(lookup: &dyn Fn(&str) -> Option<String>) -> SystemAnswer {
     if lookup(SLURM_INDEX).is_none() {
         return Ok(None);
     }

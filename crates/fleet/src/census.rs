@@ -49,7 +49,7 @@ pub struct Census {
     /// The minions in each group, by the index of the group; `None` for one of which it is not known.
     groups: Vec<Option<Vec<usize>>>,
     /// The names of the groups.
-    named: Vec<By>,
+    named: Vec<Grouping>,
 }
 
 /// The facts of one minion that descriptions need.
@@ -108,7 +108,7 @@ impl Traits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
     /// Their common facts.
-    pub by: By,
+    pub by: Grouping,
     /// The number of minions that have it.
     pub minions: usize,
     /// The minions that have it all the same and do not belong to these.
@@ -117,7 +117,7 @@ pub struct Common {
 
 /// The common facts of minions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum Grouping {
     /// These are all minions.
     All,
     /// A nodegroup, by its name.
@@ -163,7 +163,7 @@ impl Census {
 
     /// Let minions be described by groups as well, in whose order the traits of each have them.
     #[must_use]
-    pub fn with_groups(mut self, named: Vec<By>) -> Self {
+    pub fn with_groups(mut self, named: Vec<Grouping>) -> Self {
         self.groups = vec![Some(Vec::new()); named.len()];
         self.named = named;
         self
@@ -183,12 +183,12 @@ impl Census {
         if part.len() < 2 {
             return None;
         }
-        let of_group = |(by, members): (&By, &Option<Vec<usize>>)| {
+        let of_group = |(by, members): (&Grouping, &Option<Vec<usize>>)| {
             (members.as_deref() == Some(part)).then(|| by.clone())
         };
         let mut groups = self.named.iter().zip(&self.groups);
         let of_own = |((name, value), members): (&(String, Str), &Vec<usize>)| {
-            let by = || By::Grain(name.clone(), vec![value.to_string()]);
+            let by = || Grouping::Grain(name.clone(), vec![value.to_string()]);
             (members == part).then(by)
         };
         let by = groups.find_map(of_group);
@@ -207,7 +207,7 @@ impl Census {
         let part: HashSet<usize> = ids.iter().map(known).collect::<Option<_>>()?;
         if part.len() == self.ids.len() && part.len() > 1 {
             return Some(Common {
-                by: By::All,
+                by: Grouping::All,
                 minions: part.len(),
                 exceptions: Vec::new(),
             });
@@ -218,7 +218,7 @@ impl Census {
         let found = GRAINS.iter().zip(&self.grains);
         let found = found.filter_map(|(grain, values)| self.by_grain(grain, values, &part));
         found.min_by_key(|common| match &common.by {
-            By::Grain(_, values) => (common.exceptions.len(), values.len()),
+            Grouping::Grain(_, values) => (common.exceptions.len(), values.len()),
             _ => (common.exceptions.len(), 0),
         })
     }
@@ -246,7 +246,7 @@ impl Census {
             && exceptions.len() * 2 < part.len().max(1);
         let values = || touched.iter().map(|(value, _)| value.to_string()).collect();
         (covers_all && is_short).then(|| Common {
-            by: By::Grain(grain.to_owned(), values()),
+            by: Grouping::Grain(grain.to_owned(), values()),
             minions,
             exceptions,
         })
@@ -260,10 +260,12 @@ impl std::fmt::Display for Common {
             n => format!("all {n}"),
         };
         match &self.by {
-            By::All => write!(f, "all {} minions", self.minions)?,
-            By::Nodegroup(name) => write!(f, "{all} of nodegroup {name}")?,
-            By::Target(target) => write!(f, "{all} of the target '{target}'")?,
-            By::Grain(grain, values) => write!(f, "{all} with {grain}={}", values.join(" or "))?,
+            Grouping::All => write!(f, "all {} minions", self.minions)?,
+            Grouping::Nodegroup(name) => write!(f, "{all} of nodegroup {name}")?,
+            Grouping::Target(target) => write!(f, "{all} of the target '{target}'")?,
+            Grouping::Grain(grain, values) => {
+                write!(f, "{all} with {grain}={}", values.join(" or "))?;
+            }
         }
         match &self.exceptions[..] {
             [] => Ok(()),
@@ -319,7 +321,10 @@ mod tests {
 
     #[test]
     fn groups_and_own_grains_name_minions() {
-        let named = vec![By::Nodegroup("lb".into()), By::Target("db*".into())];
+        let named = vec![
+            Grouping::Nodegroup("lb".into()),
+            Grouping::Target("db*".into()),
+        ];
         let mut census = Census::default().with_groups(named);
         for n in 0..20 {
             let mut minion = Minion::new(format!("m{n}").as_str());

@@ -8,11 +8,11 @@ use mapstack::share::{Answers, Outcome};
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::{Map, Str, Value};
 use mapstack::{Configuration, Engine, Error, Result};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
 use crate::census::{Census, Traits};
 use crate::change::{Change, changes};
-use crate::failures::{Turn, is_at, turns};
+use crate::failures::{ErrorTurn, is_at, turns};
 use crate::fleet::Fleet;
 use crate::kinds::Kinds;
 use crate::minion_data::MinionData;
@@ -22,7 +22,7 @@ use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
-use crate::states::{KnownPlans, Parts, Planned, RunKey, StatePlans, StatesPair, WantedStates};
+use crate::states::{KnownPlans, Parts, RunKey, SharedPlan, StatePlans, StatesPair, WantedStates};
 
 /// Compares the results of minions before and after a change.
 ///
@@ -63,16 +63,16 @@ pub struct Comparison<'f, 'e> {
     /// Of each formula, whether it has a configuration before and after.
     has_data: Vec<[bool; 2]>,
     /// The comparisons so far, for minions that share their results.
-    known: Mutex<HashMap<(usize, usize, usize), Known>>,
+    known: Mutex<HashMap<(usize, usize, usize), ComparedPair>>,
     known_states: Mutex<HashMap<(usize, usize), Arc<StatesPair>>>,
-    seen: Mutex<Seen>,
+    seen: Mutex<ChangedReads>,
     /// The kinds of outcomes.
     kinds: Kinds,
 }
 
 /// The changed files that a compared result is made of.
 #[derive(Default)]
-struct Seen {
+struct ChangedReads {
     /// The kinds of outcomes whose files were noted.
     kinds: HashSet<u64>,
     /// By saltenv and path.
@@ -99,7 +99,7 @@ pub enum Subject {
 }
 
 /// A pair, with the outcomes it is of: as long as they are kept, their addresses stay theirs.
-type Known = ([Arc<Outcome>; 2], Arc<Pair>);
+type ComparedPair = ([Arc<Outcome>; 2], Arc<Pair>);
 
 /// The two outcomes of one formula on minions that share its outcomes in both states, or of a minion's pillar.
 #[derive(Debug)]
@@ -108,15 +108,15 @@ pub struct Pair {
     pub subject: Subject,
     /// The kinds of the outcomes before and after: outcomes of one kind are alike.
     pub(crate) kinds: [u64; 2],
-    pub(crate) what: What,
+    pub(crate) what: ComparisonWork,
     /// The files of the pillar that were read before and are not now, as one fails.
     lost: Vec<String>,
 }
 
 impl Pair {
     /// True if a value that was there came from a file of the pillar that is lost.
-    pub(crate) fn has_lost(&self, spot: &Spot) -> bool {
-        let Spot::File { place, .. } = spot else {
+    pub(crate) fn has_lost(&self, spot: &ValuePosition) -> bool {
+        let ValuePosition::File { place, .. } = spot else {
             return false;
         };
         self.lost.iter().any(|path| is_at(&place.file, path))
@@ -125,19 +125,21 @@ impl Pair {
 
 /// The comparison of a formula on a minion, or of its pillar.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum ComparisonWork {
     Same,
     Changed(Vec<Change>),
     /// It fails in one of the states: with what, and since when.
-    Fails(Vec<(Turn, Error)>),
+    Fails(Vec<(ErrorTurn, Error)>),
 }
 
-impl What {
+impl ComparisonWork {
     /// True if it fails in both states alike.
     fn fails_still(&self) -> bool {
         match self {
-            What::Same | What::Changed(_) => false,
-            What::Fails(errors) => errors.iter().all(|(turn, _)| *turn == Turn::Still),
+            ComparisonWork::Same | ComparisonWork::Changed(_) => false,
+            ComparisonWork::Fails(errors) => {
+                errors.iter().all(|(turn, _)| *turn == ErrorTurn::Still)
+            }
         }
     }
 }
@@ -423,7 +425,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let mut covered: [HashSet<(String, String)>; 2] = Default::default();
         let mut pairs = Vec::new();
         // An sls that is there in one state alone may have another name in the other.
-        let mut one_sided: [Vec<Arc<Planned>>; 2] = Default::default();
+        let mut one_sided: [Vec<Arc<SharedPlan>>; 2] = Default::default();
         for (saltenv, name) in names {
             let key = (saltenv.clone(), name.clone());
             if covered.iter().all(|covered| covered.contains(&key)) {
@@ -461,7 +463,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         &self,
         plans: [&StatePlans<'_>; 2],
         [old, new]: [&Minion; 2],
-        whole: &[Arc<Planned>; 2],
+        whole: &[Arc<SharedPlan>; 2],
         changed: Option<&ChangedFiles>,
     ) -> Option<Arc<StatesPair>> {
         let [before, after] = plans;
@@ -477,14 +479,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
             before.joined(earlier.comparable(&later)),
             after.joined(later.comparable(&earlier)),
         ];
-        let is_empty = |side: &Arc<Planned>| side.compiled.sls.is_empty();
+        let is_empty = |side: &Arc<SharedPlan>| side.compiled.sls.is_empty();
         (!sides.iter().all(is_empty)).then(|| self.states_pair(plans, sides, None))
     }
 
     fn states_pair(
         &self,
         plans: [&StatePlans<'_>; 2],
-        sides: [Arc<Planned>; 2],
+        sides: [Arc<SharedPlan>; 2],
         sls: Option<&String>,
     ) -> Arc<StatesPair> {
         let known = || {
@@ -569,9 +571,9 @@ impl<'f, 'e> Comparison<'f, 'e> {
             }
             self.counting(changes(old, new))
         });
-        let found = found.filter(|what| !matches!(what, What::Same));
+        let found = found.filter(|what| !matches!(what, ComparisonWork::Same));
         let failures = both.failures();
-        let fails = (!failures.is_empty()).then_some(What::Fails(failures));
+        let fails = (!failures.is_empty()).then_some(ComparisonWork::Fails(failures));
         let both = [found, fails];
         both.into_iter().flatten().map(pair).collect()
     }
@@ -670,14 +672,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
         now: &Arc<Outcome>,
     ) -> Option<Arc<Pair>> {
         let pair = self.pair(formula, before.clone(), now.clone());
-        matches!(pair.what, What::Changed(_)).then_some(pair)
+        matches!(pair.what, ComparisonWork::Changed(_)).then_some(pair)
     }
 
     /// The same of a pillar of which there was nothing since.
     pub(crate) fn recovered_pillar(&self, pillars: [&Pillar; 2]) -> Option<Arc<Pair>> {
         let both = PillarPair::new(pillars.map(Pillar::clone), &Minion::default());
         let mut pairs = self.pillar_pairs(&both).into_iter();
-        pairs.find(|pair| matches!(pair.what, What::Changed(_)))
+        pairs.find(|pair| matches!(pair.what, ComparisonWork::Changed(_)))
     }
 
     /// Plans that no change reaches, each beside itself.
@@ -685,7 +687,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let (Some(before), Some(after)) = (self.before.states(), self.after.states()) else {
             return Vec::new();
         };
-        let pair = |(run, plan): (&RunKey, Option<&Arc<Planned>>)| {
+        let pair = |(run, plan): (&RunKey, Option<&Arc<SharedPlan>>)| {
             let sls = run.as_ref().map(|(_, sls)| sls);
             let plan = plan?;
             Some(self.states_pair([before, after], [plan.clone(), plan.clone()], sls))
@@ -698,7 +700,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
     pub(crate) fn recovered_states(
         &self,
         run: &RunKey,
-        (old, new): (Option<&Arc<Planned>>, &Arc<Planned>),
+        (old, new): (Option<&Arc<SharedPlan>>, &Arc<SharedPlan>),
         read: impl FnOnce() -> Minion,
     ) -> Option<Arc<StatesPair>> {
         let plans = [self.before.states()?, self.after.states()?];
@@ -836,7 +838,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .filter(|(index, pair)| {
                 // A pillar's failure fails the configuration as well.
                 let is_other = others.get(*index) == Some(&true);
-                !is_other || !matches!(pair.what, What::Fails(_))
+                !is_other || !matches!(pair.what, ComparisonWork::Fails(_))
             })
             .map(|(_, pair)| pair)
             .collect()
@@ -870,13 +872,13 @@ impl<'f, 'e> Comparison<'f, 'e> {
             .clone()
     }
 
-    fn what(&self, formula: usize, [before, after]: [&Outcome; 2]) -> What {
+    fn what(&self, formula: usize, [before, after]: [&Outcome; 2]) -> ComparisonWork {
         let has_data = self.has_data.get(formula).unwrap_or(&[true; 2]);
         let others = self.before.configurations().nth(formula);
         let is_other = others.is_some_and(Configuration::is_others);
         match (&before.result, &after.result) {
             // That it has data now, or has none any more, is said of the formula itself.
-            (Ok(_), Ok(_)) if has_data[0] != has_data[1] && is_other => What::Same,
+            (Ok(_), Ok(_)) if has_data[0] != has_data[1] && is_other => ComparisonWork::Same,
             (Ok(_), Ok(new)) if *has_data == [false, true] => {
                 self.counting(vec![Change::of_whole([None, Some(new)])])
             }
@@ -887,7 +889,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             (old, new) => {
                 let errors = |result: &Result<Value>| result.clone().err().into_iter().collect();
                 let [old, new]: [Vec<Error>; 2] = [errors(old), errors(new)];
-                What::Fails(turns(
+                ComparisonWork::Fails(turns(
                     (&old, before.files.iter().map(|read| &*read.path)),
                     (&new, after.files.iter().map(|read| &*read.path)),
                 ))
@@ -896,14 +898,14 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// The changes that count.
-    fn counting(&self, found: Vec<Change>) -> What {
+    fn counting(&self, found: Vec<Change>) -> ComparisonWork {
         let found = match self.scope {
             Some(scope) => scope.of(found),
             None => found,
         };
         match found.is_empty() {
-            true => What::Same,
-            false => What::Changed(found),
+            true => ComparisonWork::Same,
+            false => ComparisonWork::Changed(found),
         }
     }
 

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
 use crate::census::Census;
 use crate::change::Change;
-use crate::compare::{Compared, Comparison, Pair, Subject, What};
+use crate::compare::{Compared, Comparison, ComparisonWork, Pair, Subject};
 use crate::example::Example;
-use crate::failures::{FailingMinions, Turn, by_reason};
+use crate::failures::{ErrorTurn, FailingMinions, by_reason};
 use crate::minions::Minions;
 use crate::ordered::ordered;
 use crate::origins::{Origins, read_back};
-use crate::own::Own;
+use crate::own::MinionNames;
 use crate::pace::Pace;
 use crate::states::{StateGroups, StatesPair};
 
@@ -32,9 +32,9 @@ pub struct Group {
     /// The change.
     pub change: Change,
     /// The origin of the old value.
-    pub old_origin: Option<Spot>,
+    pub old_origin: Option<ValuePosition>,
     /// The origin of the new value.
-    pub new_origin: Option<Spot>,
+    pub new_origin: Option<ValuePosition>,
     /// The paths of scalars in the old value that are secret.
     pub old_secret: HashSet<Vec<Key>>,
     /// The paths of scalars in the new one that are.
@@ -51,7 +51,7 @@ pub struct Group {
 
 /// The same failure on some minions.
 #[derive(Debug, Clone)]
-pub struct Failing {
+pub struct SharedFailure {
     /// The formula that fails, or the pillar.
     pub subject: Subject,
     /// The error, now or before.
@@ -70,11 +70,11 @@ pub struct Differences {
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// The origins of equal outcomes, by the number of the earlier state.
-    explained: HashMap<(usize, Subject, [u64; 2]), Explained>,
+    explained: HashMap<(usize, Subject, [u64; 2]), OriginPair>,
     /// The number of minions that were explained for what they do not have in common with others.
     explained_apart: usize,
-    failing: Vec<(Turn, Failing)>,
-    by_failure: HashMap<(Turn, Subject, String), usize>,
+    failing: Vec<(ErrorTurn, SharedFailure)>,
+    by_failure: HashMap<(ErrorTurn, Subject, String), usize>,
     /// The changes of what states do.
     pub states: StateGroups,
     /// The minions that were compared, as far as they are known.
@@ -153,16 +153,16 @@ impl Differences {
         let (mut affected, mut fails_still, mut turns) = (false, false, Vec::new());
         for pair in pairs {
             match &pair.what {
-                What::Same => {}
-                What::Changed(_) => {
+                ComparisonWork::Same => {}
+                ComparisonWork::Changed(_) => {
                     affected = true;
                     self.changed(comparison, id, &pair, &read);
                 }
-                What::Fails(errors) => {
+                ComparisonWork::Fails(errors) => {
                     for (turn, error) in errors {
                         turns.push(*turn);
                         match turn {
-                            Turn::Still => fails_still = true,
+                            ErrorTurn::Still => fails_still = true,
                             _ => affected = true,
                         }
                         self.failure(comparison, *turn, pair.subject, error, id, &read);
@@ -274,7 +274,7 @@ impl Differences {
         self.unaffected += 1;
         self.fail_still += usize::from(fails);
         if fails {
-            self.failing_minions.add(&[Turn::Still], false);
+            self.failing_minions.add(&[ErrorTurn::Still], false);
         }
     }
 
@@ -325,26 +325,26 @@ impl Differences {
         pair: &Pair,
         read: &impl Fn() -> Minion,
     ) -> Vec<usize> {
-        let What::Changed(changes) = &pair.what else {
+        let ComparisonWork::Changed(changes) = &pair.what else {
             return Vec::new();
         };
         if self.explained.len() >= MAX_ORIGINS {
             self.explained.clear();
         }
         let key = (comparison.state(), pair.subject, pair.kinds);
-        let of_kind = || Explained::of(comparison, pair.subject, read());
+        let of_kind = || OriginPair::of(comparison, pair.subject, read());
         let shared = self.explained.entry(key).or_insert_with(of_kind);
-        let shared = Spots::of(shared, || Own::of(&read()), changes);
+        let shared = ChangeOrigins::of(shared, || MinionNames::of(&read()), changes);
         let spots = match shared {
             Some(spots) => spots,
             None if self.explained_apart < MAX_EXPLAINED => {
                 self.explained_apart += 1;
                 let apart = of_kind();
-                let spots = Spots::of(&apart, || apart.own.clone(), changes);
+                let spots = ChangeOrigins::of(&apart, || apart.own.clone(), changes);
                 self.explained.insert(key, apart);
-                spots.unwrap_or_else(|| vec![Spots::default(); changes.len()])
+                spots.unwrap_or_else(|| vec![ChangeOrigins::default(); changes.len()])
             }
-            None => vec![Spots::default(); changes.len()],
+            None => vec![ChangeOrigins::default(); changes.len()],
         };
         let both = changes.iter().zip(spots);
         let example = OnceCell::new();
@@ -359,7 +359,7 @@ impl Differences {
     fn group(
         &mut self,
         (comparison, pair): (&Comparison<'_, '_>, &Pair),
-        (change, spots): (&Change, Spots),
+        (change, spots): (&Change, ChangeOrigins),
         (example, read): (&OnceCell<Arc<Example>>, &dyn Fn() -> Vec<Minion>),
     ) -> usize {
         let [old_origin, new_origin] = spots.0;
@@ -407,14 +407,14 @@ impl Differences {
     fn failure(
         &mut self,
         comparison: &Comparison<'_, '_>,
-        turn: Turn,
+        turn: ErrorTurn,
         subject: Subject,
         error: &Error,
         id: &str,
         read: &impl Fn() -> Minion,
     ) {
         let key = (turn, subject, error.to_string());
-        let is_new = turn == Turn::Still && !self.by_failure.contains_key(&key);
+        let is_new = turn == ErrorTurn::Still && !self.by_failure.contains_key(&key);
         if is_new && self.still_failing(true).count() >= MAX_STILL {
             return;
         }
@@ -425,7 +425,7 @@ impl Differences {
                 ErrorKind::Limit => Vec::new(),
                 _ => comparison.secret_texts(subject, &examples),
             };
-            let failing = Failing {
+            let failing = SharedFailure {
                 subject,
                 error: error.clone(),
                 minions: Vec::new(),
@@ -451,18 +451,18 @@ impl Differences {
     }
 
     /// The failures that began, ended or changed, in the order they were first seen.
-    pub fn failing(&self) -> impl Iterator<Item = (Turn, &Failing)> {
+    pub fn failing(&self) -> impl Iterator<Item = (ErrorTurn, &SharedFailure)> {
         self.still_failing(false)
     }
 
     /// The same, then what fails in both states alike; of a fleet that fails in many ways, the first hundred.
-    pub fn failures(&self) -> impl Iterator<Item = (Turn, &Failing)> {
+    pub fn failures(&self) -> impl Iterator<Item = (ErrorTurn, &SharedFailure)> {
         self.failing().chain(self.still_failing(true))
     }
 
-    fn still_failing(&self, still: bool) -> impl Iterator<Item = (Turn, &Failing)> {
+    fn still_failing(&self, still: bool) -> impl Iterator<Item = (ErrorTurn, &SharedFailure)> {
         let all = self.failing.iter().map(|(turn, failing)| (*turn, failing));
-        all.filter(move |(turn, _)| (*turn == Turn::Still) == still)
+        all.filter(move |(turn, _)| (*turn == ErrorTurn::Still) == still)
     }
 
     /// True if nothing is different.
@@ -486,7 +486,7 @@ impl Group {
     }
 }
 
-impl Failing {
+impl SharedFailure {
     /// A text that is the same for failures that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
@@ -497,24 +497,24 @@ impl Failing {
 }
 
 /// The values that a single minion has; those that several have in common are left out.
-fn own(minions: &[String], example: &Example) -> Own {
+fn own(minions: &[String], example: &Example) -> MinionNames {
     match (minions, &example.minions[..]) {
-        ([_], [example, ..]) => Own::of(example),
-        _ => Own::default(),
+        ([_], [example, ..]) => MinionNames::of(example),
+        _ => MinionNames::default(),
     }
 }
 
 /// The origins of a minion's values in both states.
 #[derive(Debug)]
-struct Explained {
-    own: Own,
+struct OriginPair {
+    own: MinionNames,
     sides: [Option<Origins>; 2],
 }
 
-impl Explained {
+impl OriginPair {
     fn of(comparison: &Comparison<'_, '_>, subject: Subject, minion: Minion) -> Self {
-        let own = Own::of(&minion);
-        Explained {
+        let own = MinionNames::of(&minion);
+        OriginPair {
             sides: comparison.origins(subject, &comparison.examples(minion)),
             own,
         }
@@ -523,13 +523,17 @@ impl Explained {
 
 /// The origins of the old and the new value of a change.
 #[derive(Debug, Clone, Default)]
-struct Spots([Option<Spot>; 2]);
+struct ChangeOrigins([Option<ValuePosition>; 2]);
 
-impl Spots {
+impl ChangeOrigins {
     /// Those of each change on a minion; `None` if what is explained has a value that is another but for what is a
     /// minion's own.
-    fn of(explained: &Explained, own: impl Fn() -> Own, changes: &[Change]) -> Option<Vec<Self>> {
-        let mut known: Option<Own> = None;
+    fn of(
+        explained: &OriginPair,
+        own: impl Fn() -> MinionNames,
+        changes: &[Change],
+    ) -> Option<Vec<Self>> {
+        let mut known: Option<MinionNames> = None;
         let mut spot = |side: usize, path: &[Key], value: &Option<Value>| {
             let origins = explained.sides.get(side).and_then(Option::as_ref);
             let (Some(origins), Some(value)) = (origins, value) else {
@@ -538,7 +542,7 @@ impl Spots {
             let value = read_back(value);
             let is_alike = |other: &Value| {
                 let own = known.get_or_insert_with(&own);
-                let text = |own: &Own, value| own.change(&[], [Some(value), None]);
+                let text = |own: &MinionNames, value| own.change(&[], [Some(value), None]);
                 text(&explained.own, other) == text(own, &value)
             };
             let is_same = origins.has(path, |other| other.is_same(&value));
@@ -546,14 +550,19 @@ impl Spots {
         };
         let both = changes.iter().map(|change| {
             let old = spot(0, &change.path, &change.old)?;
-            Some(Spots([old, spot(1, &change.path, &change.new)?]))
+            Some(ChangeOrigins([old, spot(1, &change.path, &change.new)?]))
         });
         both.collect()
     }
 }
 
 /// The common part of changes that are reported once.
-fn key_of(subject: Subject, is_lost: bool, change: &Change, origins: [Option<&Spot>; 2]) -> String {
+fn key_of(
+    subject: Subject,
+    is_lost: bool,
+    change: &Change,
+    origins: [Option<&ValuePosition>; 2],
+) -> String {
     let text = |value: &Option<Value>| value.as_ref().map(Value::repr);
     format!(
         "{:?}",
@@ -567,6 +576,6 @@ fn key_of(subject: Subject, is_lost: bool, change: &Change, origins: [Option<&Sp
     )
 }
 
-fn shown(spot: Option<&Spot>) -> String {
+fn shown(spot: Option<&ValuePosition>) -> String {
     spot.map(ToString::to_string).unwrap_or_default()
 }

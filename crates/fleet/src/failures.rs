@@ -6,7 +6,7 @@ use mapstack::Error;
 
 /// The turn of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Turn {
+pub enum ErrorTurn {
     /// It is new, where nothing failed.
     Broken,
     /// It is new, where something else fails or failed.
@@ -36,16 +36,16 @@ pub struct FailingMinions {
 
 impl FailingMinions {
     /// Count a minion by the turns of its errors.
-    pub(crate) fn add(&mut self, turns: &[Turn], is_affected: bool) {
-        let before = turns.iter().any(|turn| *turn != Turn::Broken);
-        let now = turns.iter().any(|turn| *turn != Turn::Fixed);
+    pub(crate) fn add(&mut self, turns: &[ErrorTurn], is_affected: bool) {
+        let before = turns.iter().any(|turn| *turn != ErrorTurn::Broken);
+        let now = turns.iter().any(|turn| *turn != ErrorTurn::Fixed);
         match (before, now) {
             (false, false) => {}
             (false, true) => self.now += 1,
             (true, false) => self.again += 1,
             (true, true) => {
                 self.both += 1;
-                self.otherwise += usize::from(turns.iter().any(|turn| *turn != Turn::Still));
+                self.otherwise += usize::from(turns.iter().any(|turn| *turn != ErrorTurn::Still));
                 self.unaffected += usize::from(!is_affected);
             }
         }
@@ -75,25 +75,25 @@ type Side<'s, F> = (&'s [Error], F);
 pub(crate) fn turns<'r>(
     (old, old_files): Side<'_, impl Iterator<Item = &'r str>>,
     (new, new_files): Side<'_, impl Iterator<Item = &'r str>>,
-) -> Vec<(Turn, Error)> {
+) -> Vec<(ErrorTurn, Error)> {
     let (before, after) = (texts(old, old_files), texts(new, new_files));
     let known = |texts: &[String]| texts.iter().cloned().collect::<HashSet<String>>();
     let (known_before, known_after) = (known(&before), known(&after));
     let fresh = match old.is_empty() {
-        true => Turn::Broken,
-        false => Turn::Otherwise,
+        true => ErrorTurn::Broken,
+        false => ErrorTurn::Otherwise,
     };
     let gone = match new.is_empty() {
-        true => Turn::Fixed,
-        false => Turn::Less,
+        true => ErrorTurn::Fixed,
+        false => ErrorTurn::Less,
     };
     let news = new.iter().zip(&after).map(|(error, text)| {
         let stays = known_before.contains(text);
-        (if stays { Turn::Still } else { fresh }, error.clone())
+        (if stays { ErrorTurn::Still } else { fresh }, error.clone())
     });
     let olds = old.iter().zip(&before);
     let olds = olds.filter(|(_, text)| !known_after.contains(*text));
-    let mut all: Vec<(Turn, Error)> = news
+    let mut all: Vec<(ErrorTurn, Error)> = news
         .chain(olds.map(|(error, _)| (gone, error.clone())))
         .collect();
     all.sort_by_key(|(turn, _)| *turn);
@@ -159,7 +159,7 @@ mod tests {
         messages.iter().map(error).collect()
     }
 
-    fn turned(old: &[&str], new: &[&str]) -> Vec<(Turn, String)> {
+    fn turned(old: &[&str], new: &[&str]) -> Vec<(ErrorTurn, String)> {
         let (old, new) = (errors(old), errors(new));
         let turns = turns((&old, std::iter::empty()), (&new, std::iter::empty())).into_iter();
         turns
@@ -169,16 +169,16 @@ mod tests {
 
     #[test]
     fn a_minion_is_counted_once() {
-        let counted = |minions: &[&[Turn]]| {
+        let counted = |minions: &[&[ErrorTurn]]| {
             let mut counts = FailingMinions::default();
             for turns in minions {
-                let is_same = turns.iter().all(|turn| *turn == Turn::Still);
+                let is_same = turns.iter().all(|turn| *turn == ErrorTurn::Still);
                 counts.add(turns, !is_same);
             }
             let of_both = (counts.both, counts.otherwise, counts.unaffected);
             (counts.now, counts.again, of_both)
         };
-        use Turn::{Broken, Fixed, Less, Otherwise, Still};
+        use ErrorTurn::{Broken, Fixed, Less, Otherwise, Still};
         assert_eq!(counted(&[&[], &[Broken, Broken]]), (1, 0, (0, 0, 0)));
         assert_eq!(counted(&[&[Fixed]]), (0, 1, (0, 0, 0)));
         assert_eq!(counted(&[&[Still], &[Still, Still]]), (0, 0, (2, 0, 2)));
@@ -190,21 +190,24 @@ mod tests {
 
     #[test]
     fn every_error_of_both_states_is_there_once() {
-        let all = |turn, messages: &[&str]| -> Vec<(Turn, String)> {
+        let all = |turn, messages: &[&str]| -> Vec<(ErrorTurn, String)> {
             messages.iter().map(|m| (turn, m.to_string())).collect()
         };
-        assert_eq!(turned(&[], &["a", "b"]), all(Turn::Broken, &["a", "b"]));
-        assert_eq!(turned(&["a", "b"], &[]), all(Turn::Fixed, &["a", "b"]));
+        assert_eq!(
+            turned(&[], &["a", "b"]),
+            all(ErrorTurn::Broken, &["a", "b"])
+        );
+        assert_eq!(turned(&["a", "b"], &[]), all(ErrorTurn::Fixed, &["a", "b"]));
         assert_eq!(
             turned(&["a", "b"], &["b", "a"]),
-            all(Turn::Still, &["b", "a"])
+            all(ErrorTurn::Still, &["b", "a"])
         );
         assert_eq!(
             turned(&["a", "b", "c"], &["a", "d"]),
             [
-                all(Turn::Otherwise, &["d"]),
-                all(Turn::Less, &["b", "c"]),
-                all(Turn::Still, &["a"])
+                all(ErrorTurn::Otherwise, &["d"]),
+                all(ErrorTurn::Less, &["b", "c"]),
+                all(ErrorTurn::Still, &["a"])
             ]
             .concat()
         );

@@ -6,11 +6,11 @@ use std::thread::Scope;
 use mapstack::minion::Minion;
 use mapstack::share::{Answers, FactRead, Outcome, SharedFormula};
 use mapstack::value::Str;
-use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Result, Way};
+use mapstack::{Condition, Configuration, ConfigurationMethod, DataOptions, Engine, Error, Result};
 
 use crate::Pace;
 use crate::minion_data::MinionData;
-use crate::ordered::{Panicked, ordered};
+use crate::ordered::{Panic, ordered};
 use crate::origins::Origins;
 use crate::pillars::{Pillar, Pillars};
 use crate::states::{KnownPlans, StatePlans};
@@ -207,8 +207,8 @@ impl<'e> Fleet<'e> {
         let configuration = shared.configuration();
         // The lineage of layers has what their templates made of secrets.
         let secret_texts = match configuration.way() {
-            Way::Data => Vec::new(),
-            Way::Map => shared.secret_texts(minion),
+            ConfigurationMethod::Data => Vec::new(),
+            ConfigurationMethod::Map => shared.secret_texts(minion),
         };
         Some(Origins::of(
             configuration,
@@ -254,7 +254,7 @@ impl<'e> Fleet<'e> {
 impl Report {
     /// The report of a minion whose work panicked.
     #[must_use]
-    pub fn panicked(id: &str, panicked: Panicked) -> Self {
+    pub fn panicked(id: &str, panicked: Panic) -> Self {
         Report {
             id: id.into(),
             outcomes: Err(panicked.into()),

@@ -11,48 +11,48 @@ use mapstack::value::Value;
 use crate::compare::{Advanced, Compared, Comparison, Pair};
 use crate::minion_data::MinionData;
 use crate::pillars::Pillar;
-use crate::states::{KnownPlans, PlanRoom, Planned, RunKey, StatesPair};
-use crate::{Differences, Fleet, Minions, Pace, Panicked, ordered};
+use crate::states::{KnownPlans, PlanRoom, RunKey, SharedPlan, StatesPair};
+use crate::{Differences, Fleet, Minions, Pace, Panic, ordered};
 
 /// The data of each minion and formula as they are now: what no change reaches is not worked out again. Of what fails
 /// now, what there was when it last worked is kept, with the number of that state.
 #[derive(Default)]
 pub struct FleetState {
-    minions: Vec<Kept>,
+    minions: Vec<KeptOutcome>,
     /// The number of the state at hand.
     state: usize,
 }
 
-struct Kept {
+struct KeptOutcome {
     /// None for a minion that is left out.
     data: Option<Result<MinionData, Error>>,
     /// The minion, of as many as are kept.
     minion: Option<Minion>,
     /// The results of before, of that which fails now.
-    worked: Vec<Worked>,
+    worked: Vec<WorkedOutcome>,
 }
 
 /// Something that worked.
-struct Worked {
-    had: Had,
+struct WorkedOutcome {
+    had: EarlierOutcome,
     /// The last state in which it worked.
     state: usize,
 }
 
-enum Had {
+enum EarlierOutcome {
     Formula(usize, Arc<Outcome>),
     Pillar(Pillar),
     /// A run, with its plan if that was kept.
-    States(RunKey, Option<Arc<Planned>>),
+    States(RunKey, Option<Arc<SharedPlan>>),
 }
 
 /// The change of something that works again since it worked.
-enum Recovered {
+enum Recovery {
     Result(Arc<Pair>),
     States(Arc<StatesPair>),
 }
 
-impl Recovered {
+impl Recovery {
     /// Add it to the differences since a state in which it worked.
     fn add_to(
         &self,
@@ -62,8 +62,8 @@ impl Recovered {
         read: &impl Fn() -> Minion,
     ) {
         match self {
-            Recovered::Result(pair) => differences.add_recovered(by, id, pair, read),
-            Recovered::States(pair) => differences.add_recovered_states(by, id, pair, read),
+            Recovery::Result(pair) => differences.add_recovered(by, id, pair, read),
+            Recovery::States(pair) => differences.add_recovered_states(by, id, pair, read),
         }
     }
 }
@@ -75,18 +75,19 @@ impl FleetState {
     /// The data of minions now.
     pub fn of(fleet: &Fleet<'_>, minions: &dyn Minions, ids: &[String], pace: Pace) -> Self {
         let keep = |(at, id): (usize, &String)| match minions.read(id) {
-            Ok(minion) => Kept {
+            Ok(minion) => KeptOutcome {
                 data: fleet.minion_data(&minion),
                 minion: (at < MAX_KEPT).then_some(minion),
                 worked: Vec::new(),
             },
-            Err(error) => Kept::broken(error),
+            Err(error) => KeptOutcome::broken(error),
         };
         let minions = std::thread::scope(|scope| {
             let done = ordered(scope, ids.iter().enumerate(), pace, keep);
             let mut room = PlanRoom::default();
-            let whole = |result: Result<Kept, Panicked>| {
-                let mut kept = result.unwrap_or_else(|panicked| Kept::broken(panicked.into()));
+            let whole = |result: Result<KeptOutcome, Panic>| {
+                let mut kept =
+                    result.unwrap_or_else(|panicked| KeptOutcome::broken(panicked.into()));
                 kept.fit(&mut room);
                 kept
             };
@@ -110,12 +111,14 @@ impl FleetState {
             ..FleetState::of(fleet, minions, ids, pace)
         };
         for (kept, before) in fleet_state.minions.iter_mut().zip(self.minions) {
-            let stays = |worked: Worked| {
+            let stays = |worked: WorkedOutcome| {
                 let had = match worked.had {
-                    Had::Formula(index, outcome) => Had::Formula(renumbered(index)?, outcome),
-                    had @ (Had::Pillar(_) | Had::States(..)) => had,
+                    EarlierOutcome::Formula(index, outcome) => {
+                        EarlierOutcome::Formula(renumbered(index)?, outcome)
+                    }
+                    had @ (EarlierOutcome::Pillar(_) | EarlierOutcome::States(..)) => had,
                 };
-                Some(Worked { had, ..worked })
+                Some(WorkedOutcome { had, ..worked })
             };
             kept.worked = before.worked.into_iter().filter_map(stays).collect();
         }
@@ -250,9 +253,9 @@ impl FleetState {
     }
 }
 
-impl Kept {
+impl KeptOutcome {
     fn broken(error: Error) -> Self {
-        Kept {
+        KeptOutcome {
             data: Some(Err(error)),
             minion: None,
             worked: Vec::new(),
@@ -272,24 +275,24 @@ impl Kept {
         past: &'p [Comparison<'f, 'e>],
         now: &MinionData,
         read: &impl Fn() -> Minion,
-    ) -> Vec<(&'p Comparison<'f, 'e>, Recovered)> {
-        let pair = |worked: &Worked| {
+    ) -> Vec<(&'p Comparison<'f, 'e>, Recovery)> {
+        let pair = |worked: &WorkedOutcome| {
             let mut past = past.iter();
             let comparison = past.find(|comparison| comparison.state() == worked.state)?;
             let pair = match &worked.had {
-                Had::Formula(index, outcome) => {
+                EarlierOutcome::Formula(index, outcome) => {
                     let now = working(now, *index)?;
-                    Recovered::Result(comparison.recovered(*index, outcome, now)?)
+                    Recovery::Result(comparison.recovered(*index, outcome, now)?)
                 }
-                Had::Pillar(pillar) => {
+                EarlierOutcome::Pillar(pillar) => {
                     let pillars = [pillar, with_data(now.pillar.as_ref())?];
-                    Recovered::Result(comparison.recovered_pillar(pillars)?)
+                    Recovery::Result(comparison.recovered_pillar(pillars)?)
                 }
-                Had::States(run, plan) => {
+                EarlierOutcome::States(run, plan) => {
                     let now = now.plans.as_ref()?.get(run)?;
                     let now = now.errors.is_empty().then_some(now)?;
                     let sides = (plan.as_ref(), now);
-                    Recovered::States(comparison.recovered_states(run, sides, read)?)
+                    Recovery::States(comparison.recovered_states(run, sides, read)?)
                 }
             };
             Some((comparison, pair))
@@ -301,28 +304,28 @@ impl Kept {
     fn take(&mut self, now: Result<MinionData, Error>, state: usize) {
         if let (Some(Ok(before)), Ok(now)) = (&self.data, &now) {
             self.worked.retain(|worked| match &worked.had {
-                Had::Formula(index, _) => working(now, *index).is_none(),
-                Had::Pillar(_) => with_data(now.pillar.as_ref()).is_none(),
-                Had::States(run, _) => refuses(now, run),
+                EarlierOutcome::Formula(index, _) => working(now, *index).is_none(),
+                EarlierOutcome::Pillar(_) => with_data(now.pillar.as_ref()).is_none(),
+                EarlierOutcome::States(run, _) => refuses(now, run),
             });
             for (index, outcome) in before.outcomes.iter().enumerate() {
                 if outcome.result.is_ok() && working(now, index).is_none() {
-                    let had = Had::Formula(index, outcome.clone());
-                    self.worked.push(Worked { had, state });
+                    let had = EarlierOutcome::Formula(index, outcome.clone());
+                    self.worked.push(WorkedOutcome { had, state });
                 }
             }
             let plans = before.plans.iter().flat_map(KnownPlans::working);
             for (run, plan) in plans.filter(|(run, _)| refuses(now, run)) {
-                let had = Had::States(run.clone(), plan.cloned());
-                self.worked.push(Worked { had, state });
+                let had = EarlierOutcome::States(run.clone(), plan.cloned());
+                self.worked.push(WorkedOutcome { had, state });
             }
             if let (Some(pillar), None) = (
                 with_data(before.pillar.as_ref()),
                 with_data(now.pillar.as_ref()),
             ) && now.pillar.is_some()
             {
-                let had = Had::Pillar(pillar.clone());
-                self.worked.push(Worked { had, state });
+                let had = EarlierOutcome::Pillar(pillar.clone());
+                self.worked.push(WorkedOutcome { had, state });
             }
         }
         self.data = Some(now);

@@ -9,22 +9,22 @@ use mapstack::share::{FactRead, Outcome};
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Engine, Error, ErrorKind, nearest, yaml};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
 use crate::reached_file::{ReachedFile, ReachedFiles};
 use crate::read_by_pillar::ByPillars;
 use crate::read_by_states::{ByStates, ReachedStates};
-use crate::unfollowed::{Unfollowed, unfollowed};
+use crate::unfollowed::{UnfollowedPlace, unfollowed};
 use crate::used_by_states::PlaceOfValue;
-pub use crate::what::What;
+pub use crate::what::QuestionSubject;
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
 /// The pillars and the states of minions that are looked at, too.
 pub type By<'b> = (Option<&'b ByPillars<'b>>, Option<&'b ByStates<'b>>);
 
 /// Looks at minions, on several threads.
-struct Reach<'r, 'e> {
-    what: &'r What,
+struct ImpactSearch<'r, 'e> {
+    what: &'r QuestionSubject,
     fleet: &'r Fleet<'e>,
     by_pillars: Option<&'r ByPillars<'r>>,
     by_states: Option<&'r ByStates<'r>>,
@@ -40,7 +40,7 @@ struct SharedOutcome {
 }
 
 /// The facts about a minion.
-struct Looked {
+struct FactsOfMinion {
     minion: Minion,
     /// By formula.
     outcomes: Vec<Arc<SharedOutcome>>,
@@ -53,7 +53,7 @@ struct Looked {
 
 /// The facts about all minions so far.
 struct ReachSoFar<'r> {
-    what: &'r What,
+    what: &'r QuestionSubject,
     formulas: Vec<OfFormula>,
     /// The minions whose pillar is reached.
     by_pillar: Vec<String>,
@@ -78,7 +78,7 @@ struct ReachSoFar<'r> {
 /// The origin of a value, and the secrets in it.
 #[derive(Debug, Default)]
 struct Origin {
-    spot: Option<Spot>,
+    spot: Option<ValuePosition>,
     /// The places of the value and of all values in it.
     places: Vec<PlaceOfValue>,
     secret_paths: HashSet<Vec<Key>>,
@@ -101,10 +101,14 @@ struct OfValue {
     example: Minion,
 }
 
-impl<'r, 'e> Reach<'r, 'e> {
+impl<'r, 'e> ImpactSearch<'r, 'e> {
     /// Nothing was looked at so far.
-    fn new(what: &'r What, fleet: &'r Fleet<'e>, (by_pillars, by_states): By<'r>) -> Self {
-        Reach {
+    fn new(
+        what: &'r QuestionSubject,
+        fleet: &'r Fleet<'e>,
+        (by_pillars, by_states): By<'r>,
+    ) -> Self {
+        ImpactSearch {
             what,
             fleet,
             by_pillars,
@@ -114,12 +118,12 @@ impl<'r, 'e> Reach<'r, 'e> {
     }
 
     /// Look at a minion; `None` for one that is left out.
-    fn look(&self, minion: &Minion, masking: &Masking) -> Option<Looked> {
+    fn look(&self, minion: &Minion, masking: &Masking) -> Option<FactsOfMinion> {
         let minion = self.fleet.engine().with_tree_grains(minion).into_owned();
         let (minion, by_pillar, errors) = self.with_pillar(minion);
         if !errors.is_empty() {
             let secrets = masking.of([&minion]);
-            return Some(Looked {
+            return Some(FactsOfMinion {
                 minion,
                 outcomes: Vec::new(),
                 by_pillar,
@@ -137,7 +141,7 @@ impl<'r, 'e> Reach<'r, 'e> {
         });
         let mut failed: Vec<Redacted<Error>> = failed.collect();
         let by_states = self.by_states.map(|by| match self.what {
-            What::Value(..) => by.look_for(&minion, &places_of(&outcomes)),
+            QuestionSubject::Value(..) => by.look_for(&minion, &places_of(&outcomes)),
             _ => by.look(&minion, (self.what, by_pillar)),
         });
         let by_states = by_states.unwrap_or(Ok(ReachedStates::default()));
@@ -145,7 +149,7 @@ impl<'r, 'e> Reach<'r, 'e> {
             failed.push(masking.of([&minion]).redact(&error));
             ReachedStates::default()
         });
-        Some(Looked {
+        Some(FactsOfMinion {
             minion,
             outcomes,
             by_pillar,
@@ -184,21 +188,23 @@ impl<'r, 'e> Reach<'r, 'e> {
 
     fn is_reached(&self, index: usize, outcome: &Outcome, minion: &Minion) -> bool {
         match self.what {
-            What::Pillar(..) | What::External(..) => false,
-            What::File(path) => outcome
+            QuestionSubject::Pillar(..) | QuestionSubject::External(..) => false,
+            QuestionSubject::File(path) => outcome
                 .files
                 .iter()
                 .any(|read| read.kind == FileReadKind::Found && *read.path == **path),
-            What::Value(_, path) => outcome
+            QuestionSubject::Value(_, path) => outcome
                 .result
                 .as_ref()
                 .is_ok_and(|data| yaml::traverse(data, path).is_some()),
             // An unknown file may be read. The template of a layer is asked for what it looks at.
-            What::Fact(part, path) => self.fleet.facts(index, minion).is_none_or(|reads| {
-                reads
-                    .iter()
-                    .any(|read| is_known(read) && read.sees(*part, path))
-            }),
+            QuestionSubject::Fact(part, path) => {
+                self.fleet.facts(index, minion).is_none_or(|reads| {
+                    reads
+                        .iter()
+                        .any(|read| is_known(read) && read.sees(*part, path))
+                })
+            }
         }
     }
 
@@ -238,7 +244,7 @@ fn is_known(read: &FactRead) -> bool {
 }
 
 impl<'r> ReachSoFar<'r> {
-    fn new(what: &'r What, formulas: usize) -> Self {
+    fn new(what: &'r QuestionSubject, formulas: usize) -> Self {
         ReachSoFar {
             what,
             formulas: vec![OfFormula::default(); formulas],
@@ -257,7 +263,7 @@ impl<'r> ReachSoFar<'r> {
     }
 
     /// Take in what is known of a minion.
-    fn take_in(&mut self, looked: Looked) {
+    fn take_in(&mut self, looked: FactsOfMinion) {
         let minion = &looked.minion;
         self.minions += 1;
         let states = looked.by_states;
@@ -281,7 +287,7 @@ impl<'r> ReachSoFar<'r> {
         }
         let all = looked.outcomes.iter().enumerate();
         for (index, known) in all.filter(|(_, known)| known.is_reached) {
-            if matches!(self.what, What::Value(..)) && known.origin.places.is_empty() {
+            if matches!(self.what, QuestionSubject::Value(..)) && known.origin.places.is_empty() {
                 self.computed.push(minion.id().to_string());
             }
             self.add(index, known, minion);
@@ -313,7 +319,7 @@ impl<'r> ReachSoFar<'r> {
 
     /// Note whether a minion has the fact that is asked about.
     fn note_fact(&mut self, minion: &Minion) {
-        let What::Fact(part, path) = self.what else {
+        let QuestionSubject::Fact(part, path) = self.what else {
             return;
         };
         let facts = match part {
@@ -365,7 +371,7 @@ impl<'r> ReachSoFar<'r> {
 
     /// Of a grain that no minion has, the failure to find it.
     fn unknown(&self) -> Option<Error> {
-        let What::Fact(Part::Grains, path) = self.what else {
+        let QuestionSubject::Fact(Part::Grains, path) = self.what else {
             return None;
         };
         let name = path.first()?.to_string();
@@ -393,7 +399,7 @@ impl<'r> ReachSoFar<'r> {
         let row = |(name, of): (&str, &OfFormula)| {
             let mut values: Vec<ReachedValue> = of.values.iter().map(shown).collect();
             values.sort_by_key(|value| std::cmp::Reverse(value.minions.len()));
-            Reached {
+            ReachedFormula {
                 formula: name.into(),
                 minions: of.minions.clone(),
                 values,
@@ -439,7 +445,7 @@ pub struct Impact {
     /// The number of those that could not be looked at.
     pub not_looked_at: usize,
     /// The formulas that are reached.
-    pub formulas: Vec<Reached>,
+    pub formulas: Vec<ReachedFormula>,
     /// The minions whose pillar is reached.
     pub pillar: Vec<String>,
     /// The minions whose states are reached, if they are looked at.
@@ -465,8 +471,8 @@ impl Impact {
         &self,
         engine: &Engine,
         saltenv: &str,
-        what: &What,
-    ) -> Result<Vec<Unfollowed>, Error> {
+        what: &QuestionSubject,
+    ) -> Result<Vec<UnfollowedPlace>, Error> {
         unfollowed((engine, saltenv), what, &self.read)
     }
 
@@ -475,7 +481,7 @@ impl Impact {
     ///
     /// ```
     /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};
-    /// use mapstack_fleet::{Fleet, Impact, Masking, Minions, Pace, impact::What};
+    /// use mapstack_fleet::{Fleet, Impact, Masking, Minions, Pace, impact::QuestionSubject};
     ///
     /// struct Named;
     /// impl Minions for Named {
@@ -486,20 +492,20 @@ impl Impact {
     /// let files = MemoryFiles::new().file("base", "ssh/parameters/defaults.yaml", "values: {port: 22}");
     /// let engine = Engine::new(files);
     /// let fleet = Fleet::new(&engine).formula("ssh");
-    /// let (what, ids) = (What::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
+    /// let (what, ids) = (QuestionSubject::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
     /// let masking = Masking::new(Secrets::without_digests());
     /// let impact = Impact::of((&what, &fleet, (None, None)), &Named, &ids, Pace::default(), &masking);
     /// assert_eq!(impact.formulas[0].minions, ["web1", "web2"]);
     /// ```
     #[must_use]
     pub fn of(
-        (what, fleet, by): (&What, &Fleet<'_>, By<'_>),
+        (what, fleet, by): (&QuestionSubject, &Fleet<'_>, By<'_>),
         minions: &dyn Minions,
         ids: &[String],
         pace: Pace,
         masking: &Masking,
     ) -> Self {
-        let reach = Reach::new(what, fleet, by);
+        let reach = ImpactSearch::new(what, fleet, by);
         let mut found = ReachSoFar::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
             let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));
@@ -520,7 +526,7 @@ impl Impact {
 
 /// A formula that is reached.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ReachedFormula {
     /// Its name.
     pub formula: String,
     /// The minions on which it is reached.

@@ -10,7 +10,7 @@
 //! | the same for one, in a scheduler of your own | [`Fleet::report`] |
 //! | any other work side by side, results in order | [`ordered`] |
 //! | only a part of the minions on this machine | [`Shard`] |
-//! | whether parts were computed from the same files | [`Noted`] |
+//! | whether parts were computed from the same files | [`RecordingFileServer`] |
 //! | what went wrong, each thing once | [`Summary`] |
 //! | who has which value | [`Tally`] |
 //! | what a file, a key or a fact reaches | [`impact`] |
@@ -58,13 +58,13 @@ mod used_by_states;
 mod what;
 
 pub use assigned::NotAssigned;
-pub use census::{By, Census, Common, Traits};
+pub use census::{Census, Common, Grouping, Traits};
 pub use change::{Change, changes};
 pub use compare::{Advanced, Compared, Comparison, Pair, Subject};
 pub use departed::{Departed, DepartedPart, modules_leave};
-pub use differences::{Differences, Failing, Group};
+pub use differences::{Differences, Group, SharedFailure};
 pub use example::Example;
-pub use failures::{FailingMinions, Turn, by_reason};
+pub use failures::{ErrorTurn, FailingMinions, by_reason};
 pub use fleet::{Fleet, Report};
 pub use fleet_state::FleetState;
 pub use impact::Impact;
@@ -73,18 +73,18 @@ pub use masking::{Masking, secrets_of};
 pub use minion_data::MinionData;
 pub use minions::Minions;
 pub use named::NamedGroups;
-pub use ordered::{Ordered, Panicked, ordered};
+pub use ordered::{OrderedResults, Panic, ordered};
 pub use origins::{Origins, read_back};
-pub use own::Own;
+pub use own::MinionNames;
 pub use pace::Pace;
 pub use pillars::{Pillar, Pillars};
 pub use reach::ChangedFiles;
-pub use reached_file::{FileOfState, How, ReachedFile};
-pub use read_by_pillar::{ByPillars, Noting, WithPillar};
+pub use reached_file::{FileOfState, FileReach, ReachedFile};
+pub use read_by_pillar::{ByPillars, CompilePillar, WithPillar};
 pub use read_by_states::{ByStates, NamedSls};
 pub use scope::{KeyPattern, Scope, UnknownKey};
-pub use seen::{CHANGED, Noted, Seen};
+pub use seen::{AnswerRecord, CHANGED, RecordingFileServer};
 pub use shard::{NoShard, Shard};
 pub use summary::Summary;
 pub use tally::{Count, Tally};
-pub use unfollowed::Unfollowed;
+pub use unfollowed::UnfollowedPlace;

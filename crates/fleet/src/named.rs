@@ -4,7 +4,7 @@ use mapstack::Engine;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Map, Value};
 
-use crate::census::By;
+use crate::census::Grouping;
 
 /// Named groups that describe sets of minions.
 ///
@@ -52,11 +52,11 @@ impl NamedGroups {
     }
 
     /// The names of all groups.
-    pub(crate) fn names(&self) -> Vec<By> {
+    pub(crate) fn names(&self) -> Vec<Grouping> {
         let nodegroups = self.nodegroups.keys();
-        let nodegroups = nodegroups.map(|name| By::Nodegroup(name.to_string()));
+        let nodegroups = nodegroups.map(|name| Grouping::Nodegroup(name.to_string()));
         let targets = self.targets.iter();
-        let targets = targets.map(|(target, _)| By::Target(target.to_string()));
+        let targets = targets.map(|(target, _)| Grouping::Target(target.to_string()));
         nodegroups.chain(targets).collect()
     }
 

@@ -36,7 +36,7 @@ pub fn ordered<'scope, I, T, F>(
     items: I,
     pace: Pace,
     work: F,
-) -> Ordered<T>
+) -> OrderedResults<T>
 where
     I: Iterator + Send + 'scope,
     I::Item: Send,
@@ -47,7 +47,7 @@ where
         threads: pace.threads.max(1),
         window: pace.window.max(1),
     };
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(Queue {
         pace,
         state: Mutex::new(QueueState {
             slots: VecDeque::new(),
@@ -78,7 +78,7 @@ where
             }
         });
     }
-    Ordered {
+    OrderedResults {
         shared,
         at_hand: VecDeque::new(),
     }
@@ -86,14 +86,14 @@ where
 
 /// Results of [`ordered`], in order.
 #[derive(Debug)]
-pub struct Ordered<T> {
-    shared: Arc<Shared<T>>,
+pub struct OrderedResults<T> {
+    shared: Arc<Queue<T>>,
     /// Results that were handed over. They count as taken when the last of them is.
-    at_hand: VecDeque<Result<T, Panicked>>,
+    at_hand: VecDeque<Result<T, Panic>>,
 }
 
-impl<T> Iterator for Ordered<T> {
-    type Item = Result<T, Panicked>;
+impl<T> Iterator for OrderedResults<T> {
+    type Item = Result<T, Panic>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.at_hand.is_empty() && !self.shared.hand_over(&mut self.at_hand) {
@@ -107,7 +107,7 @@ impl<T> Iterator for Ordered<T> {
     }
 }
 
-impl<T> Drop for Ordered<T> {
+impl<T> Drop for OrderedResults<T> {
     fn drop(&mut self) {
         // Threads that wait for room check it while they hold the lock.
         let _state = lock(&self.shared.state);
@@ -118,10 +118,10 @@ impl<T> Drop for Ordered<T> {
 
 /// Work that panicked: a fault of the program, not of the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Panicked(pub String);
+pub struct Panic(pub String);
 
 #[derive(Debug)]
-struct Shared<T> {
+struct Queue<T> {
     pace: Pace,
     state: Mutex<QueueState<T>>,
     /// No more results are wanted.
@@ -135,7 +135,7 @@ struct Shared<T> {
 #[derive(Debug)]
 struct QueueState<T> {
     /// Results by their index, from `first`; `None` where one is still being made.
-    slots: VecDeque<Option<Result<T, Panicked>>>,
+    slots: VecDeque<Option<Result<T, Panic>>>,
     /// The number of the first slots that have their result.
     ready: usize,
     /// The index of the result that is handed over next.
@@ -159,7 +159,7 @@ struct Source<I> {
 }
 
 /// The next item and its index, once there is room for its result.
-fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>) -> Option<(usize, I::Item)> {
+fn next<T, I: Iterator>(shared: &Queue<T>, source: &Mutex<Source<I>>) -> Option<(usize, I::Item)> {
     let mut source = lock(source);
     if source.next >= source.limit {
         source.limit = shared.wait_for_room(source.next);
@@ -187,7 +187,7 @@ fn next<T, I: Iterator>(shared: &Shared<T>, source: &Mutex<Source<I>>) -> Option
     }
 }
 
-impl<T> Shared<T> {
+impl<T> Queue<T> {
     /// Wait until an item can be begun, or is not wanted. Returns the index before which there is
     /// room.
     ///
@@ -213,7 +213,7 @@ impl<T> Shared<T> {
         state.taken.saturating_add(self.pace.window)
     }
 
-    fn put(&self, index: usize, result: Result<T, Panicked>) {
+    fn put(&self, index: usize, result: Result<T, Panic>) {
         let mut state = lock(&self.state);
         let at = index.saturating_sub(state.first);
         while state.slots.len() <= at {
@@ -248,7 +248,7 @@ impl<T> Shared<T> {
     }
 
     /// Wait for results and take some. Returns false after the last one.
-    fn hand_over(&self, results: &mut VecDeque<Result<T, Panicked>>) -> bool {
+    fn hand_over(&self, results: &mut VecDeque<Result<T, Panic>>) -> bool {
         let mut state = lock(&self.state);
         while state.ready == 0 {
             if state.end.is_some_and(|end| state.first >= end) {
@@ -282,9 +282,9 @@ impl<T> Shared<T> {
 }
 
 /// The message of a panic.
-fn said(panic: &(dyn std::any::Any + Send)) -> Panicked {
+fn said(panic: &(dyn std::any::Any + Send)) -> Panic {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    Panicked(
+    Panic(
         text.or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "no message".into()),
     )
@@ -295,8 +295,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl From<Panicked> for Error {
-    fn from(Panicked(message): Panicked) -> Self {
+impl From<Panic> for Error {
+    fn from(Panic(message): Panic) -> Self {
         Error::new(
             ErrorKind::Unsupported,
             format!("this is a fault of mapstack: {message}"),
@@ -406,12 +406,12 @@ mod tests {
 
     #[test]
     fn a_panic_is_one_result_and_ends_nothing() {
-        let results: Vec<Result<u32, Panicked>> = scope(|s| {
+        let results: Vec<Result<u32, Panic>> = scope(|s| {
             let work = |n| if n == 3 { panic!("at {n}") } else { n };
             ordered(s, 0..6, Pace::threads(2), work).collect()
         });
         assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 5);
-        assert_eq!(results[3], Err(Panicked("at 3".into())));
+        assert_eq!(results[3], Err(Panic("at 3".into())));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{DumpOptions, dump, load};
 use mapstack::{Configuration, Run};
-use mapstack_lineage::{Explain, LayerKind, Lineage, Spot};
+use mapstack_lineage::{Explain, LayerKind, Lineage, ValuePosition};
 
 use crate::used_by_states::PlaceOfValue;
 
@@ -60,7 +60,7 @@ impl Origins {
 
     /// The origin of the value at a path, if that is known.
     #[must_use]
-    pub fn at(&self, path: &[Key], value: &Value) -> Option<Spot> {
+    pub fn at(&self, path: &[Key], value: &Value) -> Option<ValuePosition> {
         // A template that reads the clock or the machine can give another value now.
         let is_it = |known: &Value| known.is_same(&read_back(value));
         self.has(path, is_it).then(|| self.spot(path)).flatten()
@@ -74,13 +74,13 @@ impl Origins {
     }
 
     /// The origin of the value at a path that exists.
-    pub(crate) fn spot(&self, path: &[Key]) -> Option<Spot> {
+    pub(crate) fn spot(&self, path: &[Key]) -> Option<ValuePosition> {
         let (_, lineage) = self.explained.as_ref()?;
         let known = lineage.at(path)?;
         let layer = lineage.layers().get(known.layer).map(|layer| &layer.kind);
         // Of an external pillar without files only the name has a place, which is the same for all its values.
         let is_named = matches!(layer, Some(LayerKind::External { shown: None, .. }));
-        (known.spot != Spot::Unknown && !is_named).then_some(known.spot)
+        (known.spot != ValuePosition::Unknown && !is_named).then_some(known.spot)
     }
 
     /// The places of the value at a path, and of all values in it, that no template computed.

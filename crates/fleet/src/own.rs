@@ -20,8 +20,8 @@ const NAMES: [&str; 7] = [
 ///
 /// ```
 /// use mapstack::minion::Minion;
-/// use mapstack_fleet::Own;
-/// let of = |id: &str| Own::of(&Minion::new(id).complete());
+/// use mapstack_fleet::MinionNames;
+/// let of = |id: &str| MinionNames::of(&Minion::new(id).complete());
 /// let alike = |id: &str, text: &str| of(id).alike(text);
 /// assert_eq!(alike("web1", "web1 at 10.0.0.1:80"), alike("web2", "web2 at 10.0.0.9:80"));
 /// assert_ne!(alike("web1", "web10"), alike("web2", "web20"));
@@ -29,19 +29,19 @@ const NAMES: [&str; 7] = [
 /// assert_ne!(alike("web1", "10.0.0.1 10.0.0.1"), alike("web2", "10.0.0.2 10.0.0.3"));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Own {
+pub struct MinionNames {
     /// The placeholder of each name; the longest first.
     names: Vec<(String, &'static str)>,
 }
 
 /// Text with a placeholder for each name and address.
 #[derive(Default)]
-struct Alike {
+struct PlaceholderText {
     text: String,
     addresses: Vec<String>,
 }
 
-impl Own {
+impl MinionNames {
     /// Those of a minion.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
@@ -55,20 +55,20 @@ impl Own {
         names.extend(NAMES.iter().filter_map(of_grain));
         names.retain(|(name, _)| !name.is_empty() && name != "localhost");
         names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Own { names }
+        MinionNames { names }
     }
 
     /// A text with placeholders for names and addresses.
     #[must_use]
     pub fn alike(&self, text: &str) -> String {
-        let mut alike = Alike::default();
+        let mut alike = PlaceholderText::default();
         self.add_text(text, &mut alike);
         alike.text
     }
 
     /// The same of a change, as a text that no other change has.
     pub(crate) fn change(&self, path: &[Key], values: [Option<&Value>; 2]) -> String {
-        let mut alike = Alike::default();
+        let mut alike = PlaceholderText::default();
         for key in path {
             self.add_text(&key.to_string(), &mut alike);
             alike.text.push('\0');
@@ -82,7 +82,7 @@ impl Own {
         alike.text
     }
 
-    fn add_value(&self, value: &Value, alike: &mut Alike) {
+    fn add_value(&self, value: &Value, alike: &mut PlaceholderText) {
         match value {
             Value::Str(text) => {
                 alike.text.push('\'');
@@ -110,7 +110,7 @@ impl Own {
         }
     }
 
-    fn add_text(&self, text: &str, alike: &mut Alike) {
+    fn add_text(&self, text: &str, alike: &mut PlaceholderText) {
         let mut rest = text;
         let mut is_inside = false;
         while let Some(first) = rest.chars().next() {
@@ -146,7 +146,7 @@ impl Own {
     }
 }
 
-impl Alike {
+impl PlaceholderText {
     fn add_address(&mut self, address: &str) {
         let known = self.addresses.iter().position(|known| known == address);
         let index = known.unwrap_or_else(|| {

@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::Value;
 
-use crate::failures::{Turn, turns};
+use crate::failures::{ErrorTurn, turns};
 use crate::pillars::{Pillar, Pillars};
 use crate::reach::ChangedFiles;
 
@@ -76,11 +76,11 @@ impl PillarPair {
     /// True if it fails, and with the errors that it had.
     pub fn fails_still(&self) -> bool {
         let failures = self.failures();
-        !failures.is_empty() && failures.iter().all(|(turn, _)| *turn == Turn::Still)
+        !failures.is_empty() && failures.iter().all(|(turn, _)| *turn == ErrorTurn::Still)
     }
 
     /// The errors of both pillars, each with how it turned up or went away.
-    pub fn failures(&self) -> Vec<(Turn, Error)> {
+    pub fn failures(&self) -> Vec<(ErrorTurn, Error)> {
         let [old, new] = self.pillars.each_ref().map(|pillar| {
             let reads = &pillar.reads;
             let reads = reads.pillar.iter().chain(&reads.stacked);

@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_lineage::{Lineage, explain_pillar};
-use mapstack_pillar::{Ask, Master, PillarReads};
+use mapstack_pillar::{Master, PillarReads, PillarRequest};
 
 use crate::kinds::Kinds;
 use crate::origins::Origins;
@@ -74,9 +74,9 @@ impl<'e> Pillars<'e> {
                 kind: 0,
             };
         }
-        let (compiled, reads) = self
-            .master
-            .compile_noting(self.engine, minion, &Ask::of(minion));
+        let (compiled, reads) =
+            self.master
+                .compile_noting(self.engine, minion, &PillarRequest::of(minion));
         let kind = self.kinds.of(reads.pillar.iter().chain(&reads.stacked));
         match compiled {
             Ok(whole) => {
@@ -118,7 +118,9 @@ impl<'e> Pillars<'e> {
             pillar: Map::new(),
             ..minion.clone()
         };
-        let whole = self.master.explain(self.engine, &bare, &Ask::of(&bare));
+        let whole = self
+            .master
+            .explain(self.engine, &bare, &PillarRequest::of(&bare));
         let whole = whole.ok()?;
         let lineage = explain_pillar(&whole, &bare, self.engine.policy())?;
         Some((whole.data.into(), lineage))

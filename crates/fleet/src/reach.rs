@@ -8,7 +8,7 @@ use mapstack::trace::{FileRead, FileReadKind};
 
 /// A file that was read or looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Looked<'r> {
+pub(crate) struct FileAccess<'r> {
     /// The saltenv.
     pub saltenv: &'r str,
     /// The path relative to the file server's root.
@@ -17,9 +17,9 @@ pub(crate) struct Looked<'r> {
     pub kind: FileReadKind,
 }
 
-impl<'r> From<&'r FileRead> for Looked<'r> {
+impl<'r> From<&'r FileRead> for FileAccess<'r> {
     fn from(read: &'r FileRead) -> Self {
-        Looked {
+        FileAccess {
             saltenv: &read.saltenv,
             path: &read.path,
             kind: read.kind,
@@ -166,10 +166,10 @@ impl ChangedFiles {
     /// The files among the reads of a result: those that it is made of, or that it is made without.
     pub(crate) fn among<'c, 'r>(
         &'c self,
-        reads: impl IntoIterator<Item = impl Into<Looked<'r>>>,
+        reads: impl IntoIterator<Item = impl Into<FileAccess<'r>>>,
     ) -> impl Iterator<Item = ChangedFile<'c>> {
         reads.into_iter().filter_map(|read| {
-            let read: Looked<'r> = read.into();
+            let read: FileAccess<'r> = read.into();
             let (env, files) = self.files.get_key_value(read.saltenv)?;
             let (path, _) = files.get_key_value(read.path)?;
             matches!(read.kind, FileReadKind::Found | FileReadKind::Absent).then_some((env, path))
@@ -186,8 +186,8 @@ impl ChangedFiles {
     }
 
     /// True if what was read is different.
-    pub(crate) fn has<'r>(&self, read: impl Into<Looked<'r>>) -> bool {
-        let read: Looked<'r> = read.into();
+    pub(crate) fn has<'r>(&self, read: impl Into<FileAccess<'r>>) -> bool {
+        let read: FileAccess<'r> = read.into();
         // No file server knows the former content of such a file.
         if read.saltenv == FileRead::OF_NO_SALTENV {
             return true;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mapstack::value::{Map, Value};
-use mapstack_files::{Found, ManagedFile};
+use mapstack_files::{ManagedFile, SourceLookup};
 
 /// A file that a state manages, or a state that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,12 +17,12 @@ pub struct FileOfState {
     /// The sls of the state.
     pub sls: String,
     /// The way in which it is reached.
-    pub how: How,
+    pub how: FileReach,
 }
 
 /// The way in which a file of a state is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum How {
+pub enum FileReach {
     /// The file in question is its source.
     Source,
     /// Its template or its state reads the file or the fact in question.
@@ -43,16 +43,16 @@ pub enum How {
     LeftOut,
 }
 
-impl How {
+impl FileReach {
     /// True if a change of the file in question can be seen.
     #[must_use]
     pub fn is_reach(&self) -> bool {
-        !matches!(self, How::Candidate(_) | How::LeftOut)
+        !matches!(self, FileReach::Candidate(_) | FileReach::LeftOut)
     }
 }
 
 impl FileOfState {
-    pub(crate) fn of(file: &ManagedFile, how: How) -> Self {
+    pub(crate) fn of(file: &ManagedFile, how: FileReach) -> Self {
         FileOfState {
             path: file.path.clone(),
             function: file.function.clone(),
@@ -63,7 +63,7 @@ impl FileOfState {
     }
 
     /// The state of a chunk of low data.
-    fn of_chunk(chunk: &Map, how: How) -> Self {
+    fn of_chunk(chunk: &Map, how: FileReach) -> Self {
         let text = |name: &str| chunk.get(name).map(ToString::to_string).unwrap_or_default();
         FileOfState {
             path: text("name"),
@@ -86,8 +86,8 @@ pub(crate) fn naming(low: &[Value], path: &str) -> Vec<FileOfState> {
         let is_of_file = text("state") == "file";
         let how = match text("fun") {
             function if is_of_file && FOLLOWED.contains(&function) => return None,
-            "recurse" if is_of_file => How::LeftOut,
-            _ => How::Named,
+            "recurse" if is_of_file => FileReach::LeftOut,
+            _ => FileReach::Named,
         };
         let mut values = chunk.values();
         let is_named = values.any(|value| names(value, path));
@@ -123,11 +123,11 @@ fn is_url_of(text: &str, path: &str) -> bool {
 }
 
 /// The way in which a file that lists a source has it; nothing if it does not.
-pub(crate) fn candidate(file: &ManagedFile, path: &str) -> Option<How> {
+pub(crate) fn candidate(file: &ManagedFile, path: &str) -> Option<FileReach> {
     let source = file.source.as_ref()?;
     let mut listed = source.candidates.iter();
     let own = listed.find(|one| is_url_of(&one.url, path))?;
-    (own.found != Found::Chosen).then(|| How::Candidate(source.url.clone()))
+    (own.found != SourceLookup::Chosen).then(|| FileReach::Candidate(source.url.clone()))
 }
 
 /// Files and states with the minions that have them.

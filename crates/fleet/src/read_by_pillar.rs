@@ -9,7 +9,7 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack_pillar::PillarReads;
 
-use crate::what::What;
+use crate::what::QuestionSubject;
 
 /// The pillar of a minion, as far as it could be compiled.
 pub struct WithPillar {
@@ -22,11 +22,11 @@ pub struct WithPillar {
 }
 
 /// Compiles the pillar of a minion.
-pub type Noting<'n> = dyn Fn(&Minion) -> WithPillar + Sync + 'n;
+pub type CompilePillar<'n> = dyn Fn(&Minion) -> WithPillar + Sync + 'n;
 
 /// The pillars that may read a file.
 pub struct ByPillars<'n> {
-    noting: &'n Noting<'n>,
+    noting: &'n CompilePillar<'n>,
     /// The path of the file, without links.
     on_disk: Option<PathBuf>,
     /// The paths that pillars read: true for those that are the file.
@@ -36,7 +36,7 @@ pub struct ByPillars<'n> {
 impl<'n> ByPillars<'n> {
     /// The pillars that `noting` compiles, and where the file lies on disk, if it does.
     #[must_use]
-    pub fn new(noting: &'n Noting<'n>, on_disk: Option<&Path>) -> Self {
+    pub fn new(noting: &'n CompilePillar<'n>, on_disk: Option<&Path>) -> Self {
         ByPillars {
             noting,
             on_disk: on_disk.and_then(|path| path.canonicalize().ok()),
@@ -45,14 +45,14 @@ impl<'n> ByPillars<'n> {
     }
 
     /// The pillar of a minion, and true if a file is read for it.
-    pub(crate) fn look(&self, minion: &Minion, what: &What) -> (WithPillar, bool) {
+    pub(crate) fn look(&self, minion: &Minion, what: &QuestionSubject) -> (WithPillar, bool) {
         let noted = (self.noting)(minion);
         let reads = &noted.reads;
         let is_read = match what {
-            What::Pillar(env, path) => has(&reads.pillar, |read| {
+            QuestionSubject::Pillar(env, path) => has(&reads.pillar, |read| {
                 *read.saltenv == **env && *read.path == **path
             }),
-            What::File(path) => has(&reads.served, |read| *read.path == **path),
+            QuestionSubject::File(path) => has(&reads.served, |read| *read.path == **path),
             _ => false,
         };
         let is_read = is_read || self.is_read_by_path(reads);

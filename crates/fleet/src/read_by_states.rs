@@ -9,12 +9,12 @@ use mapstack::share::FactRead;
 use mapstack::trace::FileReadKind;
 use mapstack::value::Key;
 use mapstack_files::{Content, FileOfMinion, SharedFiles};
-use mapstack_states::{Compiled, Gatherer, Rendered};
+use mapstack_states::{Compiled, Gatherer, SlsData};
 
-use crate::reached_file::{FileOfState, How, candidate, naming};
+use crate::reached_file::{FileOfState, FileReach, candidate, naming};
 
 use crate::used_by_states::{PlaceOfValue, used};
-use crate::what::What;
+use crate::what::QuestionSubject;
 
 /// The saltenvs and names of some sls.
 pub type NamedSls = Vec<(String, String)>;
@@ -25,14 +25,14 @@ pub struct ByStates<'s> {
     files: SharedFiles<'s>,
     /// The saltenvs and names of the sls, each of which is looked at alone; nothing if top files say what minions get.
     sls: Option<NamedSls>,
-    known: Mutex<Known>,
+    known: Mutex<KnownReads>,
 }
 
 /// States, which are kept so that their address stays theirs, and those of them that use values.
-type Used = (Arc<Compiled>, Vec<FileOfState>);
+type StatesInUse = (Arc<Compiled>, Vec<FileOfState>);
 
 #[derive(Default)]
-struct Known {
+struct KnownReads {
     /// The facts about states without their files, by their address and the number of subjects; they are kept so that the
     /// address stays theirs.
     states: HashMap<(usize, usize), (Arc<Compiled>, Arc<OfStates>)>,
@@ -41,7 +41,7 @@ struct Known {
     /// Those of work that failed or is not known to its end.
     open: BTreeSet<String>,
     /// The states that use values, by the address of the states and the places of the values.
-    used: HashMap<(usize, Vec<PlaceOfValue>), Used>,
+    used: HashMap<(usize, Vec<PlaceOfValue>), StatesInUse>,
 }
 
 /// The facts about states without their files.
@@ -67,26 +67,26 @@ pub(crate) struct ReachedStates {
 
 /// The subject that states may read.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum StateSubject<'a> {
     File(&'a str),
     Fact(Part, &'a [Key]),
     /// Anything of the pillar.
     Pillar,
 }
 
-impl Asked<'_> {
+impl StateSubject<'_> {
     fn is_seen(self, read: &FactRead) -> bool {
         match self {
-            Asked::File(_) => false,
-            Asked::Fact(part, path) => read.sees(part, path),
-            Asked::Pillar => read.part.is_none_or(|part| part == Part::Pillar),
+            StateSubject::File(_) => false,
+            StateSubject::Fact(part, path) => read.sees(part, path),
+            StateSubject::Pillar => read.part.is_none_or(|part| part == Part::Pillar),
         }
     }
 
     /// True if facts among which it may be are read; `None` if it is not known what is read.
     fn is_among(self, facts: Option<&[FactRead]>) -> Option<bool> {
         match self {
-            Asked::File(_) => Some(false),
+            StateSubject::File(_) => Some(false),
             _ => Some(facts?.iter().any(|read| self.is_seen(read))),
         }
     }
@@ -113,16 +113,18 @@ impl<'s> ByStates<'s> {
     pub(crate) fn look(
         &self,
         minion: &Minion,
-        (what, by_pillar): (&What, bool),
+        (what, by_pillar): (&QuestionSubject, bool),
     ) -> Result<ReachedStates, Error> {
         let own = match what {
-            What::File(path) => Some(Asked::File(path)),
-            What::Fact(part, path) => Some(Asked::Fact(*part, path)),
-            What::Value(..) | What::Pillar(..) | What::External(_) => None,
+            QuestionSubject::File(path) => Some(StateSubject::File(path)),
+            QuestionSubject::Fact(part, path) => Some(StateSubject::Fact(*part, path)),
+            QuestionSubject::Value(..)
+            | QuestionSubject::Pillar(..)
+            | QuestionSubject::External(_) => None,
         };
-        let asked: Vec<Asked<'_>> = own
+        let asked: Vec<StateSubject<'_>> = own
             .into_iter()
-            .chain(by_pillar.then_some(Asked::Pillar))
+            .chain(by_pillar.then_some(StateSubject::Pillar))
             .collect();
         let mut reached = ReachedStates::default();
         let all = match &self.sls {
@@ -204,14 +206,16 @@ impl<'s> ByStates<'s> {
     }
 
     /// True if top files decide by it what the minion gets.
-    fn is_read_by_top(&self, minion: &Minion, asked: &[Asked<'_>]) -> Result<bool, Error> {
-        let facts = asked.iter().any(|one| !matches!(one, Asked::File(_)));
+    fn is_read_by_top(&self, minion: &Minion, asked: &[StateSubject<'_>]) -> Result<bool, Error> {
+        let facts = asked
+            .iter()
+            .any(|one| !matches!(one, StateSubject::File(_)));
         let top = match facts {
             true => Some(self.gatherer.top(minion)?),
             false => None,
         };
         Ok(asked.iter().any(|one| match (one, &top) {
-            (Asked::File(path), _) => self.gatherer.top_path() == *path,
+            (StateSubject::File(path), _) => self.gatherer.top_path() == *path,
             (one, Some(top)) => one.is_among(top.facts.as_deref()).unwrap_or(true),
             (_, None) => false,
         }))
@@ -221,7 +225,7 @@ impl<'s> ByStates<'s> {
         &self,
         minion: &Minion,
         compiled: &Arc<Compiled>,
-        asked: &[Asked<'_>],
+        asked: &[StateSubject<'_>],
         reached: &mut ReachedStates,
     ) {
         let of_states = self.of_states(compiled, asked);
@@ -233,20 +237,21 @@ impl<'s> ByStates<'s> {
             let how = asked.iter().find_map(|asked| how(&one, *asked));
             let Some(how) = how else { continue };
             // The folder of its source has the file, and the state does not leave it out.
-            left_out.retain(|named| named.how != How::LeftOut || named.id != one.file.state.id);
+            left_out
+                .retain(|named| named.how != FileReach::LeftOut || named.id != one.file.state.id);
             reached.files.push(FileOfState::of(&one.file, how));
         }
         reached.files.extend(left_out);
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownReads> {
         // Nothing panics while it holds the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The facts about states without their files, which minions share. The pillar is in question for all minions or
     /// for none that share them, as it is read for them or not.
-    fn of_states(&self, compiled: &Arc<Compiled>, asked: &[Asked<'_>]) -> Arc<OfStates> {
+    fn of_states(&self, compiled: &Arc<Compiled>, asked: &[StateSubject<'_>]) -> Arc<OfStates> {
         let key = (Arc::as_ptr(compiled) as usize, asked.len());
         if let Some((_, known)) = self.known().states.get(&key) {
             return known.clone();
@@ -254,7 +259,7 @@ impl<'s> ByStates<'s> {
         let renders = compiled.sls.iter().map(|sls| &*sls.rendered);
         let is_reached = renders.clone().any(|rendered| is_read(rendered, asked));
         let file = asked.iter().find_map(|asked| match asked {
-            Asked::File(path) => Some(*path),
+            StateSubject::File(path) => Some(*path),
             _ => None,
         });
         let naming = file.map(|path| naming(&compiled.low, path));
@@ -308,30 +313,30 @@ impl<'s> ByStates<'s> {
     }
 }
 
-fn is_read(rendered: &Rendered, asked: &[Asked<'_>]) -> bool {
+fn is_read(rendered: &SlsData, asked: &[StateSubject<'_>]) -> bool {
     asked.iter().any(|asked| match asked {
-        Asked::File(path) => rendered.files.iter().any(|file| file == path),
+        StateSubject::File(path) => rendered.files.iter().any(|file| file == path),
         asked => asked.is_among(rendered.facts()).unwrap_or(true),
     })
 }
 
 /// The way in which a file of a minion is reached, or would be; nothing if it is not.
-fn how(one: &FileOfMinion, asked: Asked<'_>) -> Option<How> {
-    let Asked::File(path) = asked else {
+fn how(one: &FileOfMinion, asked: StateSubject<'_>) -> Option<FileReach> {
+    let StateSubject::File(path) = asked else {
         let is_named = one.file.looked_up.iter().any(|read| asked.is_seen(read));
         return match (asked, asked.is_among(one.made.facts())) {
             (_, Some(false)) if !is_named => None,
-            (_, None) if !is_named => Some(How::MayRead),
-            (Asked::Pillar, _) => Some(How::Pillar),
-            _ => Some(How::Read),
+            (_, None) if !is_named => Some(FileReach::MayRead),
+            (StateSubject::Pillar, _) => Some(FileReach::Pillar),
+            _ => Some(FileReach::Read),
         };
     };
     if one.file.has_source(path) {
-        return Some(How::Source);
+        return Some(FileReach::Source);
     }
     let mut reads = one.made.reads.iter();
     match reads.any(|read| *read.path == *path && read.kind == FileReadKind::Found) {
-        true => Some(How::Read),
+        true => Some(FileReach::Read),
         false => candidate(&one.file, path),
     }
 }

@@ -116,7 +116,7 @@ fn is_step(step: &str, key: &Key) -> bool {
 /// ```
 #[derive(Debug, Default)]
 pub struct Scope {
-    wanted: Vec<Wanted>,
+    wanted: Vec<ScopeKey>,
     ignored: Vec<KeyPattern>,
     /// True if there were any data.
     has_looked: AtomicBool,
@@ -124,7 +124,7 @@ pub struct Scope {
 
 /// A key that counts.
 #[derive(Debug)]
-struct Wanted {
+struct ScopeKey {
     key: KeyPattern,
     /// True if any data had it.
     is_found: AtomicBool,
@@ -152,7 +152,7 @@ impl Scope {
     /// Read paths of keys.
     #[must_use]
     pub fn new(wanted: &[String], ignored: &[String]) -> Self {
-        let want = |path: &String| Wanted {
+        let want = |path: &String| ScopeKey {
             key: KeyPattern::new(path),
             is_found: AtomicBool::new(false),
             near: Mutex::default(),
@@ -221,7 +221,7 @@ impl Scope {
     }
 }
 
-impl Wanted {
+impl ScopeKey {
     fn look(&self, data: &Value) {
         match self.key.look(data) {
             Ok(()) => self.is_found.store(true, Ordering::Relaxed),

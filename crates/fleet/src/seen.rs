@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 /// Two runs that agree on all that both have seen can have had the same files: then one state of the files gives the
 /// results of both.
 #[derive(Debug, Default)]
-pub struct Seen(Mutex<BTreeMap<String, String>>);
+pub struct AnswerRecord(Mutex<BTreeMap<String, String>>);
 
 /// The most paths without a file that are noted, as the names of minions are among them.
 const MAX_MISSING: usize = 100_000;
@@ -20,7 +20,7 @@ const MAX_MISSING: usize = 100_000;
 /// The digest of an answer that was not the same each time.
 pub const CHANGED: &str = "changed meanwhile";
 
-impl Seen {
+impl AnswerRecord {
     /// A digest of each answer, by what was asked.
     #[must_use]
     pub fn digests(&self) -> BTreeMap<String, String> {
@@ -54,23 +54,23 @@ const MISSING: &str = "missing";
 /// ```
 /// use std::sync::Arc;
 /// use mapstack::loader::{FileServer, MemoryFiles, SaltPath};
-/// use mapstack_fleet::{Seen, Noted};
-/// let seen = Arc::new(Seen::default());
-/// let files = Noted::new(MemoryFiles::new().file("base", "a.yaml", "a: 1"), "files", Some(seen.clone()));
+/// use mapstack_fleet::{AnswerRecord, RecordingFileServer};
+/// let seen = Arc::new(AnswerRecord::default());
+/// let files = RecordingFileServer::new(MemoryFiles::new().file("base", "a.yaml", "a: 1"), "files", Some(seen.clone()));
 /// files.fetch(&SaltPath::from_relative("b.yaml"), "base").unwrap();
 /// assert_eq!(seen.digests()["files base b.yaml"], "missing");
 /// ```
 #[derive(Debug)]
-pub struct Noted<F> {
+pub struct RecordingFileServer<F> {
     files: F,
     name: &'static str,
-    seen: Option<Arc<Seen>>,
+    seen: Option<Arc<AnswerRecord>>,
 }
 
-impl<F> Noted<F> {
+impl<F> RecordingFileServer<F> {
     /// A file server of a name that no other one has. Without `seen`, nothing is noted.
-    pub fn new(files: F, name: &'static str, seen: Option<Arc<Seen>>) -> Self {
-        Noted { files, name, seen }
+    pub fn new(files: F, name: &'static str, seen: Option<Arc<AnswerRecord>>) -> Self {
+        RecordingFileServer { files, name, seen }
     }
 
     fn note(&self, (what, saltenv, path): (&str, &str, &str), answer: impl FnOnce() -> String) {
@@ -95,7 +95,7 @@ fn digest_of_names(names: &[String]) -> String {
     digest(names.join("\0").as_bytes())
 }
 
-impl<F: FileServer> FileServer for Noted<F> {
+impl<F: FileServer> FileServer for RecordingFileServer<F> {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         let fetched = self.files.fetch(path, saltenv);
         let answer = || match &fetched {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn answers_that_change_are_marked() {
-        let seen = Seen::default();
+        let seen = AnswerRecord::default();
         for answer in ["1", "1", "2", "2"] {
             seen.note("a".into(), answer.into());
         }

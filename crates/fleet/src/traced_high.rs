@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack_states::compile::Refusal;
-use mapstack_states::{Compiled, Gatherer, High, Wanted};
+use mapstack_states::{Compiled, Gatherer, HighData, RequestedStates};
 
 /// The states of a minion: those that top files give, or those of an sls.
 pub(crate) struct TracedHigh {
-    pub high: High,
+    pub high: HighData,
     /// The high data as a state run has it, and why it is refused.
     pub settled: (Value, Vec<Refusal>),
     pub compiled: Arc<Compiled>,
@@ -21,10 +21,10 @@ impl TracedHigh {
     pub fn of(gatherer: &Gatherer<'_>, minion: &Minion, run: Option<(&str, &str)>) -> Option<Self> {
         let names: Vec<String> = run.iter().map(|(_, name)| (*name).to_owned()).collect();
         let (wanted, compiled) = match run {
-            None => (Wanted::Highstate, gatherer.compiled(minion).ok()?),
+            None => (RequestedStates::Highstate, gatherer.compiled(minion).ok()?),
             Some((saltenv, _)) => {
                 let names = &names;
-                let wanted = Wanted::Sls { saltenv, names };
+                let wanted = RequestedStates::Sls { saltenv, names };
                 (wanted, gatherer.compiled_sls(minion, saltenv, names))
             }
         };

@@ -7,11 +7,11 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::Key;
 use mapstack::{Engine, Place, Result, Survey};
 
-use crate::what::What;
+use crate::what::QuestionSubject;
 
 /// A place in a file that is not followed, such as an sls.
 #[derive(Debug, Clone)]
-pub struct Unfollowed {
+pub struct UnfollowedPlace {
     /// The place of the reference.
     pub place: Place,
     /// True if it computes the name of a file, so that it can be any.
@@ -28,26 +28,26 @@ struct Text {
 /// The places that name a file or a fact, outside of the files in `followed`, the first of each file.
 pub(crate) fn unfollowed(
     (engine, saltenv): (&Engine, &str),
-    what: &What,
+    what: &QuestionSubject,
     followed: &BTreeSet<String>,
-) -> Result<Vec<Unfollowed>> {
-    if !matches!(what, What::File(_) | What::Fact(..)) {
+) -> Result<Vec<UnfollowedPlace>> {
+    if !matches!(what, QuestionSubject::File(_) | QuestionSubject::Fact(..)) {
         return Ok(Vec::new());
     }
     let mut texts = Vec::new();
     for path in engine.list(saltenv, "")? {
-        let is_asked = matches!(what, What::File(asked) if *asked == path);
+        let is_asked = matches!(what, QuestionSubject::File(asked) if *asked == path);
         if !is_asked && !followed.contains(&path) {
             texts.extend(text_of(engine, saltenv, path)?);
         }
     }
     match what {
-        What::File(asked) => {
+        QuestionSubject::File(asked) => {
             let paths = texts.iter().map(|text| text.path.clone()).collect();
             let survey = engine.survey_files(paths, saltenv)?;
             Ok(using(asked, &texts, &survey))
         }
-        What::Fact(_, path) => Ok(naming(path, &texts)),
+        QuestionSubject::Fact(_, path) => Ok(naming(path, &texts)),
         _ => Ok(Vec::new()),
     }
 }
@@ -72,7 +72,7 @@ fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<Text>>
 }
 
 /// The places where a file is loaded or named, then those of its formula that compute the name of what they load.
-fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<Unfollowed> {
+fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<UnfollowedPlace> {
     let used = survey.used_files().filter(|(path, _)| *path == asked);
     let loaded: Vec<&Place> = used.map(|(_, place)| place).collect();
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<Unfollowed> {
     for place in computed {
         let of_file = texts.iter().find(|text| text.shown == place.file);
         if of_file.is_some_and(|text| is_of(&text.path)) {
-            found.push(Unfollowed {
+            found.push(UnfollowedPlace {
                 place: place.clone(),
                 is_computed: true,
             });
@@ -97,7 +97,7 @@ fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<Unfollowed> {
 }
 
 /// The places where the first key of a fact is a word.
-fn naming(path: &[Key], texts: &[Text]) -> Vec<Unfollowed> {
+fn naming(path: &[Key], texts: &[Text]) -> Vec<UnfollowedPlace> {
     let Some(name) = path.first().map(ToString::to_string) else {
         return Vec::new();
     };
@@ -105,8 +105,8 @@ fn naming(path: &[Key], texts: &[Text]) -> Vec<Unfollowed> {
     places.map(named).collect()
 }
 
-fn named(place: Place) -> Unfollowed {
-    Unfollowed {
+fn named(place: Place) -> UnfollowedPlace {
+    UnfollowedPlace {
         place,
         is_computed: false,
     }

@@ -2,11 +2,13 @@
 
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Key, Value};
-use mapstack_files::{ManagedFiles, Way};
-use mapstack_lineage::{Ancestry, ExplainedStates, FileLines, Spot, StateOrigin, StatesExplainer};
+use mapstack_files::{ContentMethod, ManagedFiles};
+use mapstack_lineage::{
+    Ancestry, ExplainedStates, FileLines, StateOrigin, StatesExplainer, ValuePosition,
+};
 use mapstack_states::Gatherer;
 
-use crate::reached_file::{FileOfState, How};
+use crate::reached_file::{FileOfState, FileReach};
 use crate::traced_high::TracedHigh;
 
 /// The place of a value, as far as another explanation has the same.
@@ -20,14 +22,14 @@ pub(crate) enum PlaceOfValue {
 
 impl PlaceOfValue {
     /// The place of a value that no template computed.
-    pub fn of(spot: &Spot) -> Option<Self> {
+    pub fn of(spot: &ValuePosition) -> Option<Self> {
         match spot {
-            Spot::File {
+            ValuePosition::File {
                 place,
                 computed: false,
                 ..
             } => Some(PlaceOfValue::File(place.file.clone(), place.start)),
-            Spot::Fact {
+            ValuePosition::Fact {
                 part: Some(part),
                 path,
                 ..
@@ -59,13 +61,16 @@ pub(crate) fn used(
     let explained = explainer.states(&[]);
     let mut found = Vec::new();
     for file in managed.all() {
-        let is_followed = matches!(file.way(), Way::Template(_) | Way::Arguments);
+        let is_followed = matches!(
+            file.way(),
+            ContentMethod::Template(_) | ContentMethod::Arguments
+        );
         let lines = is_followed.then(|| explainer.file(&managed, &file).ok());
         if lines
             .flatten()
             .is_some_and(|lines| has_line(&lines, places))
         {
-            found.push(FileOfState::of(&file, How::Printed));
+            found.push(FileOfState::of(&file, FileReach::Printed));
         }
     }
     for state in &explained.states {
@@ -123,6 +128,6 @@ fn in_argument(
         function: state.function.clone(),
         id: state.id.to_string(),
         sls: state.sls.clone(),
-        how: How::Argument(argument?.to_string()),
+        how: FileReach::Argument(argument?.to_string()),
     })
 }

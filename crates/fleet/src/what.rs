@@ -9,7 +9,7 @@ use mapstack::yaml;
 
 /// The subject of a question.
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum QuestionSubject {
     /// A file, by its path from the file server's root.
     File(String),
     /// A file of the pillar: its saltenv, and its path from the root.
@@ -22,11 +22,13 @@ pub enum What {
     Fact(Part, Vec<Key>),
 }
 
-impl What {
+impl QuestionSubject {
     /// The keys to a value.
     pub(crate) fn keys(&self) -> Vec<Key> {
         match self {
-            What::Value(_, path) => path.steps().iter().map(|step| step.0.clone()).collect(),
+            QuestionSubject::Value(_, path) => {
+                path.steps().iter().map(|step| step.0.clone()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -34,7 +36,7 @@ impl What {
     /// The value of an outcome that is asked about.
     pub(crate) fn value(&self, outcome: &Outcome) -> Option<Value> {
         match (self, &outcome.result) {
-            (What::Value(_, path), Ok(data)) => yaml::traverse(data, path),
+            (QuestionSubject::Value(_, path), Ok(data)) => yaml::traverse(data, path),
             _ => None,
         }
     }

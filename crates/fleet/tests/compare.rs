@@ -4,7 +4,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, platforms};
 use mapstack::share::SharedFormula;
 use mapstack::{Condition, Configuration, DataOptions, Engine};
-use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, Fleet, Report, Turn};
+use mapstack_fleet::{Advanced, ChangedFiles, Comparison, Differences, ErrorTurn, Fleet, Report};
 use proptest::prelude::*;
 
 /// Paths of files that matter for some minions, and what they can hold.
@@ -277,7 +277,7 @@ fn changes_of_a_map_are_found_and_what_is_not_looked_at_is_listed() {
     assert!(found.is_empty() && found.fail_still == 5);
     let still = found.failures();
     let still: Vec<_> = still.map(|(turn, one)| (turn, one.minions.len())).collect();
-    assert_eq!(still, [(Turn::Still, 5)]);
+    assert_eq!(still, [(ErrorTurn::Still, 5)]);
     assert_eq!(not_compared, ["m/map.jinja"]);
 }
 
@@ -309,8 +309,8 @@ fn failures_and_recoveries_are_distinguished() {
     assert_eq!(
         turns,
         [
-            (Turn::Fixed, "debian-12".to_string()),
-            (Turn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())
+            (ErrorTurn::Fixed, "debian-12".to_string()),
+            (ErrorTurn::Broken, "ubuntu-22.04 ubuntu-24.04".to_string())
         ]
     );
     assert_eq!((differences.minions, differences.unaffected), (5, 2));

@@ -6,7 +6,7 @@ use mapstack::secrets::Secrets;
 use mapstack::share::SharedFormula;
 use mapstack::value::Path;
 use mapstack::{Configuration, DataOptions, Engine, Error};
-use mapstack_fleet::impact::What;
+use mapstack_fleet::impact::QuestionSubject;
 use mapstack_fleet::{ByStates, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_states::{Gatherer, TopOptions};
 
@@ -46,7 +46,7 @@ long: {test.nop: [{name: {{ ssh.long }}}]}
     let gatherer = Gatherer::new(&engine, TopOptions::default());
     let gatherer = gatherer.keeping_low().noting_facts();
     let by_states = ByStates::new(&gatherer, sls);
-    let what = What::Value("ssh".into(), Path::split(key, ":").unwrap());
+    let what = QuestionSubject::Value("ssh".into(), Path::split(key, ":").unwrap());
     let masking = Masking::new(Secrets::without_digests());
     let about = (&what, &fleet, (None, Some(&by_states)));
     let ids = ["web1".to_owned(), "web2".to_owned()];

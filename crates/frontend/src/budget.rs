@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use mapstack::secrets::Secrets;
-use mapstack::{Granted, Refusal, RunBudget, Spent};
+use mapstack::{Refusal, RunBudget, RunLimits, SpentResource};
 use mapstack_report::message::{Level, Renderer, rendered};
 use mapstack_report::words::some;
 
@@ -27,7 +27,7 @@ const NAMED: usize = 3;
 /// Grant the command what flags say. `nothing_done` is the exit status where the guard ends it before any work was done.
 pub fn begin(given: LimitFlags, nothing_done: u8) {
     let granted = given.of_run();
-    if granted == Granted::default() {
+    if granted == RunLimits::default() {
         return;
     }
     RUN.grant(granted);
@@ -116,7 +116,7 @@ pub fn whole(outcome: Result<(), Failure>, nothing_done: u8) -> Result<(), Failu
 }
 
 /// The message of a command that is ended.
-fn ended(spent: Spent, at_work: &[String]) -> String {
+fn ended(spent: SpentResource, at_work: &[String]) -> String {
     let error = mapstack::Error::new(mapstack::ErrorKind::Limit, spent.to_string())
         .note(got_to(at_work))
         .help(spent.help());
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn the_guard_says_what_was_under_way() {
         let works: Vec<String> = (0..5).map(|n| format!("web{n}: f/init.sls")).collect();
-        let said = ended(Spent::Time(Duration::from_secs(3)), &works);
+        let said = ended(SpentResource::Time(Duration::from_secs(3)), &works);
         for part in [
             "error: the run takes more than 3 s",
             "web0: f/init.sls, web1: f/init.sls, web2: f/init.sls and 2 more",
@@ -159,6 +159,6 @@ mod tests {
         ] {
             assert!(said.contains(part), "{said}");
         }
-        assert!(ended(Spent::Memory(1 << 20), &[]).contains("not everything"));
+        assert!(ended(SpentResource::Memory(1 << 20), &[]).contains("not everything"));
     }
 }

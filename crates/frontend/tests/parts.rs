@@ -10,10 +10,12 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::value::Path as KeyPath;
 use mapstack::{Condition, Engine, Error, ErrorKind};
-use mapstack_fleet::{Fleet, MaskedFleet, Masking, Minions, Noted, Pace, Seen, Shard, Summary};
+use mapstack_fleet::{
+    AnswerRecord, Fleet, MaskedFleet, Masking, Minions, Pace, RecordingFileServer, Shard, Summary,
+};
 use mapstack_frontend::outputs::{Output, Sink, write_fleet, write_minions};
 use mapstack_frontend::parts::{End, PartWriter, Parts, Run};
-use mapstack_report::fleet::{Form, Format, What};
+use mapstack_report::fleet::{FleetParts, Form, Format};
 use proptest::prelude::*;
 
 /// The version that parts are written and read with.
@@ -91,14 +93,14 @@ impl Job {
             let path = |key: &&str| ((*key).to_owned(), KeyPath::split(key, ":").unwrap());
             keys.iter().map(path).collect()
         };
-        let what = What::of(keys(&self.table), keys(&self.counts), Some(self.format));
+        let what = FleetParts::of(keys(&self.table), keys(&self.counts), Some(self.format));
         Form::new(self.format, what, false, vec!["users".into(), "ntp".into()])
     }
 
     /// Compute the minions of a part, or all, and hand them to an output that is made for the form.
     fn compute(&self, part: Option<(Shard, &Path)>) -> (Vec<u8>, String) {
-        let seen = Arc::new(Seen::default());
-        let files = Noted::new(files(self.shell), "files", Some(seen.clone()));
+        let seen = Arc::new(AnswerRecord::default());
+        let files = RecordingFileServer::new(files(self.shell), "files", Some(seen.clone()));
         let engine = Engine::new(Snapshot::new(files));
         let mut fleet = Fleet::new(&engine).formula("users").formula("ntp");
         if let Some(select) = self.select {

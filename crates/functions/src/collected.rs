@@ -8,31 +8,31 @@ use mapstack_diagnostic::line_and_column;
 use mapstack_render::{CallArgs, Interpreter, Iter, Obj, Object, Result, TemplatePlace};
 use mapstack_value::{Str, Value};
 
-use crate::{Call, Unanswered};
+use crate::{Call, UnansweredCall};
 
 /// So many different calls are kept.
 const MAX_CALLS: usize = 10_000;
 
 /// Calls that nothing answers, each once.
 #[derive(Debug, Default)]
-pub struct Collected(Mutex<Calls>);
+pub struct UnansweredCalls(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
     /// By what each does, whoever makes it.
-    all: IndexMap<String, Unanswered>,
+    all: IndexMap<String, UnansweredCall>,
     /// The last one, whose place is still to be heard of.
     last: Option<String>,
 }
 
-impl Collected {
+impl UnansweredCalls {
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The calls so far.
     #[must_use]
-    pub fn taken(&self) -> Vec<Unanswered> {
+    pub fn taken(&self) -> Vec<UnansweredCall> {
         let all = std::mem::take(&mut self.calls().all);
         all.into_values().collect()
     }
@@ -49,11 +49,14 @@ impl Collected {
         let calls = &mut *self.calls();
         if calls.all.len() < MAX_CALLS || calls.all.contains_key(&key) {
             let minion = call.minion.clone();
-            let known = calls.all.entry(key.clone()).or_insert_with(|| Unanswered {
-                call,
-                minions: BTreeSet::new(),
-                places: BTreeSet::new(),
-            });
+            let known = calls
+                .all
+                .entry(key.clone())
+                .or_insert_with(|| UnansweredCall {
+                    call,
+                    minions: BTreeSet::new(),
+                    places: BTreeSet::new(),
+                });
             known.minions.insert(minion);
             calls.last = Some(key);
         }

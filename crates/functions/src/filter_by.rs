@@ -94,14 +94,14 @@ pub(super) fn copied(run: &dyn Context, of: &Obj) -> Result<Obj> {
 }
 
 /// An entry that a fact picked.
-struct Picked {
+struct PickedEntry {
     key: Key,
     /// The value of the fact that the key fits.
     value: Obj,
     entry: Obj,
 }
 
-impl Picked {
+impl PickedEntry {
     fn report(&self, run: &dyn Context, lookup: &Obj, matcher: &str) {
         if !run.is_followed() {
             return;
@@ -166,7 +166,7 @@ fn values(found: Option<Obj>) -> Vec<Obj> {
 }
 
 /// The first entry that is not `None` under a pattern that fits one of the fact's values.
-fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picked>> {
+fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<PickedEntry>> {
     let keys = table.keys();
     for value in values(found) {
         let text = to_str(&value)?;
@@ -177,7 +177,7 @@ fn pick(vm: &Vm<'_>, table: &DictRef, found: Option<Obj>) -> Result<Option<Picke
                     None | Some(Obj::None) => break,
                     Some(entry) => {
                         let key = key.clone();
-                        return Ok(Some(Picked { key, value, entry }));
+                        return Ok(Some(PickedEntry { key, value, entry }));
                     }
                 }
             }

@@ -46,7 +46,7 @@ pub mod versions;
 pub use arguments::text;
 use arguments::{comparable, data_or, deepcopy, delimiter, if_true, is_true, truth_or};
 pub use calls::{Call, CallError, Functions};
-pub use collected::Collected;
+pub use collected::UnansweredCalls;
 pub use config::{normalized_mode, scheme};
 use context::look;
 pub use context::{Context, Function, OnMachine, Table};
@@ -60,7 +60,7 @@ pub use on_machine::{look_on_machine, looks_on_machine};
 pub use pillar::is_for_masters;
 pub use raised::failed;
 use raised::refused;
-pub use roots::{Below, below_roots, named_roots};
+pub use roots::{PathBelowRoot, below_roots, named_roots};
 pub use salt::{Home, SALT_MODULES, home_of, is_in_salt};
 pub use stubs::{Stubs, entry_for};
 pub use tree::{
@@ -70,7 +70,7 @@ pub use tree::{
 };
 pub use tree_grains::{TreeGrains, tree_grains};
 pub use tree_plugins::{PillarCall, PluginAnswer, tree_ext_pillar, tree_top};
-pub use unanswered::{Unanswered, stub_file};
+pub use unanswered::{UnansweredCall, stub_file};
 
 /// Every module.
 pub const TABLES: &[Table] = &[

@@ -13,9 +13,9 @@ use super::{failed, refused, text};
 use crate::{Context, OnMachine, regex_of_name, types_of_files};
 
 /// A function of the table, and what its first parameter is called. It gives `None` for what only the machine can say.
-type Look = fn(&dyn Context, &Vm<'_>, &str, CallArgs) -> Result<Option<Obj>>;
+type MachineFunction = fn(&dyn Context, &Vm<'_>, &str, CallArgs) -> Result<Option<Obj>>;
 
-const TABLE: &[(&str, Look)] = &[
+const TABLE: &[(&str, MachineFunction)] = &[
     ("file.contains", contains),
     ("file.contains_regex", contains_regex),
     ("file.directory_exists", |run, _, path, args| {
@@ -167,7 +167,7 @@ fn readdir(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Result
 }
 
 /// The text to search in.
-enum Searched {
+enum SearchedText {
     /// The path lies elsewhere.
     Elsewhere,
     /// The file does not exist.
@@ -175,14 +175,14 @@ enum Searched {
     Text(String),
 }
 
-fn searched(run: &dyn Context, vm: &Vm<'_>, path: &str) -> Result<Searched> {
+fn searched(run: &dyn Context, vm: &Vm<'_>, path: &str) -> Result<SearchedText> {
     Ok(match at(run, path)? {
-        None => Searched::Elsewhere,
+        None => SearchedText::Elsewhere,
         Some(OnMachine::File { bytes, .. }) => {
             vm.burn(1 + bytes.len() / 64)?;
-            Searched::Text(as_text(&bytes, path)?)
+            SearchedText::Text(as_text(&bytes, path)?)
         }
-        Some(_) => Searched::Nothing,
+        Some(_) => SearchedText::Nothing,
     })
 }
 
@@ -190,10 +190,12 @@ fn contains(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Resul
     let [_, wanted] = args.bind("file.contains", ["path", "text"])?;
     let wanted = mapstack_render::python::to_str(&required(wanted, "file.contains", "text")?)?;
     Ok(match searched(run, vm, path)? {
-        Searched::Elsewhere => None,
-        Searched::Nothing => Some(Obj::Bool(false)),
+        SearchedText::Elsewhere => None,
+        SearchedText::Nothing => Some(Obj::Bool(false)),
         // An empty file has no piece that anything could be in.
-        Searched::Text(text) => Some(Obj::Bool(!text.is_empty() && text.contains(wanted.trim()))),
+        SearchedText::Text(text) => {
+            Some(Obj::Bool(!text.is_empty() && text.contains(wanted.trim())))
+        }
     })
 }
 
@@ -208,9 +210,9 @@ fn contains_regex(
     let regex = text(&required(regex, name, "regex")?, name, "regex")?;
     let lchar = lchar.map_or_else(|| Ok("".into()), |lchar| text(&lchar, name, "lchar"))?;
     let content = match searched(run, vm, path)? {
-        Searched::Elsewhere => return Ok(None),
-        Searched::Nothing => return Ok(Some(Obj::Bool(false))),
-        Searched::Text(text) => text,
+        SearchedText::Elsewhere => return Ok(None),
+        SearchedText::Nothing => return Ok(Some(Obj::Bool(false))),
+        SearchedText::Text(text) => text,
     };
     let pattern = Pattern::new(&regex, false, false, Anchor::None)?;
     for line in content.split_inclusive('\n') {

@@ -5,7 +5,7 @@ use mapstack_value::posixpath::normpath;
 
 /// The place of a path below a root.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Below<'p> {
+pub struct PathBelowRoot<'p> {
     /// The saltenv of the root.
     pub saltenv: String,
     /// The part of the path below it.
@@ -24,7 +24,7 @@ pub struct Below<'p> {
 /// assert_eq!(below, [("base", "a.sls", false), ("dev", "salt/a.sls", true)]);
 /// ```
 #[must_use]
-pub fn below_roots<'p>(path: &'p str, roots: &Value) -> Vec<Below<'p>> {
+pub fn below_roots<'p>(path: &'p str, roots: &Value) -> Vec<PathBelowRoot<'p>> {
     let mut found = Vec::new();
     for (saltenv, directories) in roots.as_map().into_iter().flatten() {
         let directories = directories.as_list().unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn below_roots<'p>(path: &'p str, roots: &Value) -> Vec<Below<'p>> {
             if let Some(inside) = path.strip_prefix(root)
                 && let Some(inside) = inside.strip_prefix('/')
             {
-                found.push(Below {
+                found.push(PathBelowRoot {
                     saltenv: saltenv.to_string(),
                     inside,
                     is_only: directories.len() == 1,

@@ -234,7 +234,7 @@ fn merged(
 ) -> Result<(Value, Options)> {
     // A merge goes through all of what it lays over.
     vm.burn(Extent::of(overlay).values)?;
-    let mut meeting = Meeting::default();
+    let mut meeting = ReplacedLists::default();
     let options = match lists {
         Obj::Undefined(_) => Options::new(strategy, &Value::Bool(false)),
         lists => Options::new(strategy, &lists.to_value()?),
@@ -267,11 +267,11 @@ fn merged(
 
 /// Notes whether a list was put in the place of another.
 #[derive(Default)]
-struct Meeting {
+struct ReplacedLists {
     of_lists: bool,
 }
 
-impl Observer for Meeting {
+impl Observer for ReplacedLists {
     fn changed(&mut self, _: &Trail<'_>, change: Change<'_>) {
         self.of_lists |= matches!(
             change,

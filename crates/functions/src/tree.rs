@@ -14,8 +14,8 @@ use mapstack_diagnostic::Result;
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Limits, Request, Vm, request};
 use mapstack_render::sandbox::{
-    Found, FunctionAnswer, FunctionJob, Interpreter, Loader, RenderJob, Source, Tree, TreeCall,
-    call_tree, render_by_tree,
+    FunctionAnswer, FunctionFiles, FunctionJob, Interpreter, Loader, RenderJob, Source, Tree,
+    TreeCall, call_tree, render_by_tree,
 };
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value, weight};
@@ -208,7 +208,7 @@ pub fn tree_call(
     let Some((module, function)) = name.split_once('.') else {
         return Ok(TreeAnswer::None);
     };
-    let Shipped { sources, is_own } = shipped(run, Loader::Modules, name)?;
+    let TreeFunctionFiles { sources, is_own } = shipped(run, Loader::Modules, name)?;
     if sources.is_empty() {
         return Ok(TreeAnswer::None);
     }
@@ -382,7 +382,7 @@ pub fn tree_runner(
     let Some((module, function)) = call.name.split_once('.') else {
         return Ok(TreeAnswer::None);
     };
-    let Shipped { sources, is_own } = shipped(run, Loader::Runners, &call.name)?;
+    let TreeFunctionFiles { sources, is_own } = shipped(run, Loader::Runners, &call.name)?;
     if sources.is_empty() && *call.name != *CMD {
         return Ok(TreeAnswer::None);
     }
@@ -508,7 +508,7 @@ fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
 
 /// The files of the tree that may have a function.
 #[derive(Default)]
-pub(crate) struct Shipped {
+pub(crate) struct TreeFunctionFiles {
     /// The likeliest first.
     pub sources: Vec<Source>,
     /// True if a file has the name of the module. It replaces Salt's module of that name.
@@ -521,7 +521,7 @@ pub(crate) fn shipped(
     run: &dyn TreeContext,
     loader: Loader,
     name: &str,
-) -> mapstack_render::Result<Shipped> {
+) -> mapstack_render::Result<TreeFunctionFiles> {
     let (name, is_own_file) = match name.strip_prefix('*') {
         Some(name) => (name, false),
         None => (name, true),
@@ -529,29 +529,29 @@ pub(crate) fn shipped(
     let (module, function) = name.split_once('.').unwrap_or((name, "?"));
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if module.is_empty() || module.starts_with('_') || !module.chars().all(is_name) {
-        return Ok(Shipped::default());
+        return Ok(TreeFunctionFiles::default());
     }
     let of_modules = loader == Loader::Modules;
     if of_modules && run.is_stubbed(name) {
-        return Ok(Shipped::default());
+        return Ok(TreeFunctionFiles::default());
     }
     let memo = run.tree_memo();
     let is_absent = of_modules && memo.absent.borrow().iter().any(|m| **m == *module);
     let is_built_in = of_modules && run.is_built_in(name);
     if !is_own_file {
-        return Ok(Shipped {
+        return Ok(TreeFunctionFiles {
             sources: by_virtual_name(run, loader, module, &envs_of(run, loader, true))?,
             is_own: false,
         });
     }
     if is_built_in && is_absent {
-        return Ok(Shipped::default());
+        return Ok(TreeFunctionFiles::default());
     }
     // Most saltenvs are those of other minions, so they replace no module of Salt.
     let envs = envs_of(run, loader, !is_built_in);
     for env in &envs {
         if let Some(source) = own_file(run, loader, module, env)? {
-            return Ok(Shipped {
+            return Ok(TreeFunctionFiles {
                 sources: vec![source],
                 is_own: true,
             });
@@ -561,9 +561,9 @@ pub(crate) fn shipped(
         memo.absent.borrow_mut().push(module.into());
     }
     if is_built_in || function.is_empty() {
-        return Ok(Shipped::default());
+        return Ok(TreeFunctionFiles::default());
     }
-    Ok(Shipped {
+    Ok(TreeFunctionFiles {
         sources: by_virtual_name(run, loader, module, &envs)?,
         is_own: false,
     })
@@ -709,8 +709,8 @@ impl Files<'_> {
 }
 
 impl Tree for Files<'_> {
-    fn find(&self, loader: Loader, name: &str) -> mapstack_render::Result<Found> {
-        let Shipped { sources, is_own } = shipped(self.run, loader, name)?;
+    fn find(&self, loader: Loader, name: &str) -> mapstack_render::Result<FunctionFiles> {
+        let TreeFunctionFiles { sources, is_own } = shipped(self.run, loader, name)?;
         let is_known = match loader {
             Loader::Modules => {
                 self.run.is_stubbed(name)
@@ -723,7 +723,7 @@ impl Tree for Files<'_> {
             Loader::Runners => is_salts_runner(name),
             _ => false,
         };
-        Ok(Found {
+        Ok(FunctionFiles {
             // A file of the tree replaces the built-in module of its name.
             is_known: is_known && !is_own,
             sources,

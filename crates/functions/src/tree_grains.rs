@@ -45,7 +45,7 @@ pub fn tree_grains(
         let part = if is_core { &mut core } else { &mut set };
         part.insert(name.clone(), value.clone());
     }
-    let mut work = Work {
+    let mut work = GrainsWork {
         run,
         vm,
         minion,
@@ -96,7 +96,7 @@ fn files(run: &dyn TreeContext) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-struct Work<'w> {
+struct GrainsWork<'w> {
     run: &'w dyn TreeContext,
     vm: &'w Vm<'w>,
     minion: &'w Minion,
@@ -106,7 +106,7 @@ struct Work<'w> {
     made: TreeGrains,
 }
 
-impl Work<'_> {
+impl GrainsWork<'_> {
     /// The grains of a file; false if no other file can be run either.
     fn file(&mut self, stem: &str, path: &str) -> bool {
         let names = match self.ask(stem, None) {

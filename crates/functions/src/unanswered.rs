@@ -12,7 +12,7 @@ use crate::stubs::OPEN;
 
 /// A call that nothing answers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unanswered {
+pub struct UnansweredCall {
     /// The call; its minion is the first that made it.
     pub call: Call,
     /// The minions whose templates make it.
@@ -21,11 +21,11 @@ pub struct Unanswered {
     pub places: BTreeSet<String>,
 }
 
-impl Unanswered {
+impl UnansweredCall {
     /// Add calls to others: who else makes the same ones, and where.
-    pub fn join(all: &mut Vec<Unanswered>, more: Vec<Unanswered>) {
+    pub fn join(all: &mut Vec<UnansweredCall>, more: Vec<UnansweredCall>) {
         for one in more {
-            let is_same = |known: &&mut Unanswered| {
+            let is_same = |known: &&mut UnansweredCall| {
                 let (known, call) = (&known.call, &one.call);
                 known.name == call.name && known.args == call.args && known.kwargs == call.kwargs
             };
@@ -40,12 +40,12 @@ impl Unanswered {
     }
 }
 
-impl Unanswered {
+impl UnansweredCall {
     /// The calls without the arguments of those that are secret as a template would write them, and how many these are.
     pub fn without(
-        all: Vec<Unanswered>,
+        all: Vec<UnansweredCall>,
         is_secret: impl Fn(&str) -> bool,
-    ) -> (Vec<Unanswered>, usize) {
+    ) -> (Vec<UnansweredCall>, usize) {
         let (mut plain, mut secret) = (Vec::new(), 0);
         for mut one in all {
             if is_secret(&one.call.to_string()) {
@@ -53,7 +53,7 @@ impl Unanswered {
                 one.call.kwargs = Map::new();
                 secret += 1;
             }
-            Unanswered::join(&mut plain, vec![one]);
+            UnansweredCall::join(&mut plain, vec![one]);
         }
         (plain, secret)
     }
@@ -66,9 +66,9 @@ const NAMED: usize = 5;
 /// effect.
 ///
 /// ```
-/// use mapstack_functions::{Call, Stubs, Unanswered, stub_file};
+/// use mapstack_functions::{Call, Stubs, UnansweredCall, stub_file};
 /// let call = Call::new("cmd.run").arg("hostname -f");
-/// let lacking = Unanswered {
+/// let lacking = UnansweredCall {
 ///     call,
 ///     minions: ["web1".into()].into(),
 ///     places: ["web/init.sls:3:5".into()].into(),
@@ -78,7 +78,7 @@ const NAMED: usize = 5;
 /// assert!(Stubs::parse(&text, "stubs.yaml").is_ok());
 /// ```
 #[must_use]
-pub fn stub_file(calls: &[Unanswered]) -> String {
+pub fn stub_file(calls: &[UnansweredCall]) -> String {
     let functions: BTreeSet<&Str> = calls.iter().map(|one| &one.call.name).collect();
     let mut text = format!(
         "# {} that nothing answers: write what each returns in place of ???. Where that stays, a call has no answer.\n\
@@ -103,7 +103,7 @@ fn counted(calls: usize) -> String {
     }
 }
 
-fn entry(one: &Unanswered, text: &mut String) {
+fn entry(one: &UnansweredCall, text: &mut String) {
     if !one.places.is_empty() {
         let (places, more) = named(one.places.iter().map(String::as_str), "places");
         // The name of a file must not end the comment, nor have what YAML does not allow.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn names_of_files_stay_in_their_comment() {
-        let lacking = Unanswered {
+        let lacking = UnansweredCall {
             call: Call::new("cmd.run"),
             minions: BTreeSet::new(),
             places: BTreeSet::from(["a\u{1b}[8m\u{202e}\nb: [c.sls:1:2".to_owned()]),
@@ -190,7 +190,7 @@ mod tests {
             Call::new("which").arg("bash"),
         ];
         let many: BTreeSet<Str> = (0..7).map(|n| format!("web{n}").into()).collect();
-        let lacking = calls.clone().map(|call| Unanswered {
+        let lacking = calls.clone().map(|call| UnansweredCall {
             call,
             minions: many.clone(),
             places: BTreeSet::new(),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::syntax::{Syntax, Tag};
 use foldhash::fast::FixedState;
 use indexmap::IndexMap;
-use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Reads, Result, to_str};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, OperandReads, Result, to_str};
 use mapstack_value::{Str, quote_str};
 
-use super::named::{self, Conversion, Named};
+use super::named::{self, Conversion, NamedFunction};
 use super::output::SourceMap;
 use super::scope::Layer;
 use super::vm::Vm;
@@ -195,7 +195,7 @@ pub trait Dialect: Sync {
     }
 
     /// The part of its operands that an operation reads, which is paid for before it runs.
-    fn reads(&self, kind: Named, name: &str) -> Reads {
+    fn reads(&self, kind: NamedFunction, name: &str) -> OperandReads {
         named::reads(kind, name)
     }
 

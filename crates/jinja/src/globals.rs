@@ -11,7 +11,7 @@ use mapstack_pyobject::{
 use mapstack_value::{MapKind, Str};
 
 use super::job::call_in_render;
-use super::named::Named;
+use super::named::NamedFunction;
 use super::scope::{Layer, Names};
 use super::vm::Vm;
 
@@ -87,7 +87,7 @@ impl Function {
 
     /// Call the function.
     pub(super) fn call_in(self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        vm.charged(Named::Function, self.name, None, &args)?;
+        vm.charged(NamedFunction::Function, self.name, None, &args)?;
         vm.made((self.call)(vm, args)?)
     }
 }

@@ -6,7 +6,7 @@ use mapstack_pyobject::{CallArgs, Interpreter, Obj, Object, Result};
 use mapstack_value::Str;
 
 use super::job::call_in_render;
-use super::named::Named;
+use super::named::NamedFunction;
 use super::vm::Vm;
 
 /// The most times that a function reads a text: it converts it, splits a key, looks up each part, compiles a pattern.
@@ -25,7 +25,7 @@ impl HostFunction {
 
     /// Call the function.
     pub(super) fn call_in(&self, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
-        let reads = || vm.dialect().reads(Named::Function, &self.0);
+        let reads = || vm.dialect().reads(NamedFunction::Function, &self.0);
         vm.charge_passes(PASSES, reads, None, &args)?;
         vm.made(vm.host().call_function(vm, &self.0, args)?)
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::dialect::{Builtins, Dialect};
-use super::named::{self, Named};
+use super::named::{self, NamedFunction};
 use super::{filters, globals, tests};
 
 /// Jinja2 as it comes, without extensions.
@@ -23,9 +23,9 @@ impl Dialect for Jinja2 {
             debug_assert_eq!(builtins.filters().count(), filters::all().count());
             debug_assert_eq!(builtins.tests().count(), tests::TABLE.len());
             debug_assert!(named::exceptions_fit(|kind, name| match kind {
-                Named::Filter => builtins.filter(name).is_some(),
-                Named::Test => builtins.test(name).is_some(),
-                Named::Function => builtins.globals().get(name).is_some(),
+                NamedFunction::Filter => builtins.filter(name).is_some(),
+                NamedFunction::Test => builtins.test(name).is_some(),
+                NamedFunction::Function => builtins.globals().get(name).is_some(),
             }));
             builtins
         });

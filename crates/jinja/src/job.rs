@@ -9,10 +9,10 @@ use mapstack_value::Str;
 
 use super::vm::Vm;
 
-type Work = dyn FnMut(&Vm<'_>) -> Result<Option<Obj>>;
+type JobWork = dyn FnMut(&Vm<'_>) -> Result<Option<Obj>>;
 
 /// Work for a render. Run repeatedly, it is an iterator.
-pub(super) struct Job(Box<Work>);
+pub(super) struct Job(Box<JobWork>);
 
 impl Job {
     pub fn new(work: impl FnMut(&Vm<'_>) -> Result<Option<Obj>> + 'static) -> Self {

@@ -45,12 +45,12 @@ pub use host_function::HostFunction;
 pub use jinja2::Jinja2;
 pub use job::{call_in_render, in_render};
 pub use mapstack_pyobject::{
-    Busy, Deadline, Granted, Limits, MemoryLimit, Refusal, RunBudget, Spent,
+    Deadline, Limits, MemoryLimit, Refusal, RunBudget, RunLimits, RunningWork, SpentResource,
 };
 pub use module::attributes;
-pub use named::{Conversion, Named};
+pub use named::{Conversion, NamedFunction};
 pub use output::{Origin, Output, SourceMap};
-pub use render::{Rendered, render};
+pub use render::{RenderResult, render};
 pub use scope::{Layer, Names};
 pub use taint::Taint;
 pub use tracer::{Evaluated, Table, Tracer};

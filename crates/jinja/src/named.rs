@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use mapstack_pyobject::Reads;
+use mapstack_pyobject::OperandReads;
 use mapstack_value::Str;
 
 /// A filter, test or function behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Named {
+pub enum NamedFunction {
     /// `x|name`
     Filter,
     /// `x is name`
@@ -17,12 +17,12 @@ pub enum Named {
     Function,
 }
 
-use Named::{Filter, Function, Test};
-use Reads::{Nothing, Texts};
+use NamedFunction::{Filter, Function, Test};
+use OperandReads::{Nothing, Texts};
 
 /// The operations that do not read all of their operands, in order. Those that return their input, look up one entry,
 /// or make a generator read nothing; what they start is charged separately.
-const EXCEPTIONS: &[(Named, &str, Reads)] = &[
+const EXCEPTIONS: &[(NamedFunction, &str, OperandReads)] = &[
     (Filter, "attr", Nothing),
     (Filter, "count", Texts),
     (Filter, "d", Nothing),
@@ -75,27 +75,27 @@ const EXCEPTIONS: &[(Named, &str, Reads)] = &[
     (Function, "namespace", Nothing),
 ];
 
-pub(crate) fn reads(kind: Named, name: &str) -> Reads {
+pub(crate) fn reads(kind: NamedFunction, name: &str) -> OperandReads {
     let found = EXCEPTIONS.binary_search_by(|(k, n, _)| (*k, *n).cmp(&(kind, name)));
-    found.map_or(Reads::All, |at| EXCEPTIONS[at].2)
+    found.map_or(OperandReads::All, |at| EXCEPTIONS[at].2)
 }
 
 /// True if the exceptions are in order and name what there is.
-pub(crate) fn exceptions_fit(exists: impl Fn(Named, &str) -> bool) -> bool {
+pub(crate) fn exceptions_fit(exists: impl Fn(NamedFunction, &str) -> bool) -> bool {
     EXCEPTIONS.is_sorted_by(|a, b| (a.0, a.1) < (b.0, b.1))
         && EXCEPTIONS.iter().all(|(kind, name, _)| exists(*kind, name))
 }
 
 /// The values of templates' names. Equal names of a template share their text, so they are found by its address.
-pub(crate) struct Known<T>(RefCell<Vec<(Str, T)>>);
+pub(crate) struct NamedValues<T>(RefCell<Vec<(Str, T)>>);
 
-impl<T> Default for Known<T> {
+impl<T> Default for NamedValues<T> {
     fn default() -> Self {
-        Known(RefCell::default())
+        NamedValues(RefCell::default())
     }
 }
 
-impl<T: Copy> Known<T> {
+impl<T: Copy> NamedValues<T> {
     /// More names than this are looked for elsewhere each time.
     const MOST: usize = 16;
 

@@ -8,7 +8,7 @@ use super::vm::{Request, Vm};
 
 /// The result of a render.
 #[derive(Debug)]
-pub struct Rendered {
+pub struct RenderResult {
     /// The printed text.
     pub text: String,
     /// The source map of the text.
@@ -27,7 +27,7 @@ pub struct Rendered {
 /// let request = Request::new(&Jinja2, "{{ [1, 2]|join(',') }}", &NoHost);
 /// assert_eq!(render(request).unwrap().text, "1,2");
 /// ```
-pub fn render(mut request: Request<'_>) -> Result<Rendered> {
+pub fn render(mut request: Request<'_>) -> Result<RenderResult> {
     let warn = |problem: &str| request.host.log("warning", problem);
     let dialect = request.dialect;
     dialect.prepare(&mut request.source, &mut request.syntax, &warn);
@@ -55,5 +55,5 @@ pub fn render(mut request: Request<'_>) -> Result<Rendered> {
         text.push('\n');
     }
     let exports = Names::clone(&context.vars());
-    Ok(Rendered { text, map, exports })
+    Ok(RenderResult { text, map, exports })
 }

@@ -17,7 +17,7 @@ use super::dialect::{Dialect, Filter, Test};
 use super::edit_log::EditLog;
 use super::host::Host;
 use super::module::Module;
-use super::named::{Known, Named};
+use super::named::{NamedFunction, NamedValues};
 use super::scope::{Frame, Layer, Names};
 use super::taint::Taint;
 use super::tracer::Tracer;
@@ -113,8 +113,8 @@ pub struct Vm<'r> {
     is_observed: bool,
     pub(super) no_else: RefCell<WithoutElse>,
     /// Filters and tests that templates have used.
-    pub(super) known_filters: Known<Filter>,
-    pub(super) known_tests: Known<Test>,
+    pub(super) known_filters: NamedValues<Filter>,
+    pub(super) known_tests: NamedValues<Test>,
     /// A missing function that the present expression asked for.
     pub(super) missed: RefCell<Option<Str>>,
 }
@@ -149,8 +149,8 @@ impl<'r> Vm<'r> {
             tracer: request.tracer,
             is_observed: request.taint.is_some() || request.tracer.is_some(),
             no_else: RefCell::default(),
-            known_filters: Known::default(),
-            known_tests: Known::default(),
+            known_filters: NamedValues::default(),
+            known_tests: NamedValues::default(),
             missed: RefCell::default(),
         }
     }
@@ -235,7 +235,7 @@ impl<'r> Vm<'r> {
     /// A limit error when it cannot be paid.
     pub fn charged(
         &self,
-        kind: Named,
+        kind: NamedFunction,
         name: &str,
         object: Option<&Obj>,
         args: &CallArgs,

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use mapstack::{Configuration, DataOptions, Run, StackOptions, Way};
+use mapstack::{Configuration, ConfigurationMethod, DataOptions, Run, StackOptions};
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_minion::FactPlaces;
 use mapstack_value::Value;
 
 use crate::flow::ValueTracer;
 use crate::tracker::{Follower, Tracker};
-use crate::why_not::{Sought, WhyNot, why_not, why_not_in_map};
+use crate::why_not::{SoughtFiles, WhyNot, why_not, why_not_in_map};
 use crate::{Lineage, Secrets};
 
 /// Questions about where the data of a [`Run`] comes from.
@@ -92,7 +92,7 @@ pub trait Explain {
     ///
     /// # Errors
     /// A source that is not a definition.
-    fn sought(&self, data: &Value, options: &DataOptions) -> Result<Sought>;
+    fn sought(&self, data: &Value, options: &DataOptions) -> Result<SoughtFiles>;
 }
 
 /// Layers that a run merges, and where each value of them comes from.
@@ -133,7 +133,7 @@ impl Explain for Run<'_> {
     }
 
     fn explain_configuration(&self, configuration: &Configuration) -> Result<(Value, Lineage)> {
-        if configuration.way() == Way::Data {
+        if configuration.way() == ConfigurationMethod::Data {
             return self.explain(configuration.formula(), configuration.options());
         }
         self.follow_secrets();
@@ -173,12 +173,12 @@ impl Explain for Run<'_> {
         // The sources say more about a parameter file, also where a map reads them.
         let is_parameters = path.starts_with(&format!("{formula}/parameters/"));
         match configuration.way() {
-            Way::Map if !is_parameters => why_not_in_map(self, configuration, path),
+            ConfigurationMethod::Map if !is_parameters => why_not_in_map(self, configuration, path),
             _ => self.why_not(formula, configuration.options(), path),
         }
     }
 
-    fn sought(&self, data: &Value, options: &DataOptions) -> Result<Sought> {
-        Sought::of(self, data, options)
+    fn sought(&self, data: &Value, options: &DataOptions) -> Result<SoughtFiles> {
+        SoughtFiles::of(self, data, options)
     }
 }

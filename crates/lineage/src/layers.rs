@@ -1,6 +1,6 @@
 //! The layers of the data, described for users.
 
-use mapstack::hooks::{Chosen, Moment};
+use mapstack::hooks::{Moment, StrategyOrigin};
 use mapstack::trace::DataStage;
 use mapstack_diagnostic::Place;
 use mapstack_merge::Options;
@@ -16,9 +16,9 @@ pub struct Layer {
     /// The kind of layer.
     pub kind: LayerKind,
     /// The values that the definition's matchers found for this minion, which are the reason why it has this layer.
-    pub because: Vec<Because>,
+    pub because: Vec<MatchedValue>,
     /// The merge of the layer; `None` for initial data and for changes in place.
-    pub merged: Option<Merged>,
+    pub merged: Option<LayerMerge>,
 }
 
 impl Layer {
@@ -106,7 +106,7 @@ pub enum Reason {
 
 /// A matcher and the value it found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Because {
+pub struct MatchedValue {
     /// Type and query, such as `G@os_family`.
     pub matcher: String,
     /// The value for this minion.
@@ -115,18 +115,18 @@ pub struct Because {
 
 /// The merge of a layer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Merged {
+pub struct LayerMerge {
     /// The strategy, by its name in Salt.
     pub strategy: String,
     /// True if lists are appended instead of replaced.
     pub merge_lists: bool,
     /// The place that chose the strategy.
-    pub chosen: Chosen,
+    pub chosen: StrategyOrigin,
 }
 
-impl Merged {
-    pub(crate) fn new(options: &Options, chosen: Chosen) -> Self {
-        Merged {
+impl LayerMerge {
+    pub(crate) fn new(options: &Options, chosen: StrategyOrigin) -> Self {
+        LayerMerge {
             strategy: options.strategy.to_string(),
             merge_lists: options.merge_lists,
             chosen,

@@ -11,7 +11,7 @@
 //! | where the arguments of states come from | [`explain_states`] |
 //! | where the lines of a managed file come from | [`explain_file`] |
 //! | both, for many questions about one minion | [`StatesExplainer`] |
-//! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`Spot`] |
+//! | one value's place and history | [`Lineage::at`], [`Ancestry`], [`ValuePosition`] |
 //! | all values | [`Lineage::visit`] |
 //! | the layers and the reason for each | [`Lineage::layers`], [`Layer`] |
 //! | why a file is not part of the data | [`Explain::why_not`], [`WhyNot`], of many files [`Explain::sought`] |
@@ -44,18 +44,18 @@ use mapstack_yaml::Mark;
 
 pub use bounds::MAX_VALUES;
 pub use explain::Explain;
-pub use layers::{Because, Layer, LayerKind, Merged, Reason};
-pub use mapstack::hooks::Chosen;
+pub use layers::{Layer, LayerKind, LayerMerge, MatchedValue, Reason};
+pub use mapstack::hooks::StrategyOrigin;
 pub use pillar::explain_pillar;
 pub use source::LayerText;
 pub use states::{
     ExplainedStates, FileLines, RequisiteOrigin, StateOrigin, StatesExplainer, explain_file,
     explain_states,
 };
-pub use tree::How;
-pub use why_not::{Instead, Sought, WhyNot};
+pub use tree::HistoryStep;
+pub use why_not::{AlternativeSource, SoughtFiles, WhyNot};
 
-use flow::{Printed, SERVED, Tag, Traced};
+use flow::{PrintedTexts, SERVED, Tag, TracerFindings};
 use tracker::{Texts, Tracker};
 use tree::{At, Claim, Node};
 
@@ -78,7 +78,7 @@ pub struct Lineage {
     /// True if this is what a `map.jinja` exports.
     is_map: bool,
     /// The printed text of tags in a map's templates.
-    printed: Printed,
+    printed: PrintedTexts,
     /// The places on disk of files of a map, by their paths on the file server.
     shown: HashMap<String, String>,
 }
@@ -92,11 +92,11 @@ pub struct Ancestry {
     /// layers contributed, this is the first of them.
     pub layer: usize,
     /// The position in the layer.
-    pub spot: Spot,
+    pub spot: ValuePosition,
     /// The position of the key, if the value is an entry of a mapping.
-    pub key: Option<Spot>,
+    pub key: Option<ValuePosition>,
     /// The positions of the values from which a template computed this one, as far as they are known.
-    pub inputs: Vec<Spot>,
+    pub inputs: Vec<ValuePosition>,
     /// The values that tags of a template printed here, each with its own origin, as far as they are known.
     pub printed: Vec<Ancestry>,
     /// Earlier and rejected values, the oldest first.
@@ -111,16 +111,16 @@ pub struct Ancestor {
     /// The layer that set it.
     pub layer: usize,
     /// The position in that layer.
-    pub spot: Spot,
+    pub spot: ValuePosition,
     /// The layer that replaced, changed or rejected it.
     pub by: usize,
     /// The effect of that layer on it.
-    pub how: How,
+    pub how: HistoryStep,
 }
 
 /// The position of a value or a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Spot {
+pub enum ValuePosition {
     /// In a file.
     File {
         /// The file and the range of bytes.
@@ -154,13 +154,13 @@ impl Ancestry {
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::{Minion, Part}, value::Key};
     /// use mapstack_lineage::explain_states;
-    /// use mapstack_states::{Gatherer, TopOptions, Wanted};
+    /// use mapstack_states::{Gatherer, TopOptions, RequestedStates};
     /// let files = MemoryFiles::new()
     ///     .file("base", "top.sls", "base: {'*': [web]}")
     ///     .file("base", "web.sls", "motd:\n  test.nop:\n    - name: of {{ grains.id }}\n");
     /// let engine = Engine::new(files);
     /// let minion = Minion::new("web1").complete();
-    /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
+    /// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, RequestedStates::Highstate);
     /// let settled = high.settled(&minion).unwrap();
     /// let explained = explain_states(&engine, &minion, &high, settled, &[]);
     /// let name = explained.lineage.at(&["motd", "test.nop", "name"].map(Key::from)).unwrap();
@@ -168,13 +168,13 @@ impl Ancestry {
     /// assert_eq!(name.sources()[0].1.to_string(), "grains:id (the minion's id)");
     /// ```
     #[must_use]
-    pub fn sources(&self) -> Vec<(Option<&Value>, &Spot)> {
+    pub fn sources(&self) -> Vec<(Option<&Value>, &ValuePosition)> {
         let mut all = Vec::new();
         self.add_sources(&mut all);
         all
     }
 
-    fn add_sources<'a>(&'a self, all: &mut Vec<(Option<&'a Value>, &'a Spot)>) {
+    fn add_sources<'a>(&'a self, all: &mut Vec<(Option<&'a Value>, &'a ValuePosition)>) {
         for printed in &self.printed {
             printed.add_sources(all);
         }
@@ -185,23 +185,23 @@ impl Ancestry {
     }
 }
 
-impl Spot {
+impl ValuePosition {
     /// True if the value must be masked wherever it is shown, because it is a secret of the facts or a template made it
     /// from one.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         matches!(
             self,
-            Spot::Fact { secret: true, .. } | Spot::File { secret: true, .. }
+            ValuePosition::Fact { secret: true, .. } | ValuePosition::File { secret: true, .. }
         )
     }
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for ValuePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Spot::File { place, .. } => write!(f, "{place}"),
-            Spot::Fact {
+            ValuePosition::File { place, .. } => write!(f, "{place}"),
+            ValuePosition::Fact {
                 part, path, place, ..
             } => {
                 f.write_str(part.map_or("config", Part::name))?;
@@ -210,8 +210,8 @@ impl fmt::Display for Spot {
                     .as_ref()
                     .map_or(Ok(()), |place| write!(f, " ({place})"))
             }
-            Spot::Argument => f.write_str("argument"),
-            Spot::Unknown => f.write_str("not known"),
+            ValuePosition::Argument => f.write_str("argument"),
+            ValuePosition::Unknown => f.write_str("not known"),
         }
     }
 }
@@ -247,13 +247,18 @@ impl Lineage {
             secrets: texts_of_secrets,
             policy: secrets.policy,
             is_map: false,
-            printed: Printed::default(),
+            printed: PrintedTexts::default(),
             shown: HashMap::new(),
         }
     }
 
     /// The lineage of what a `map.jinja` exports.
-    pub(crate) fn of_map(traced: Traced, data: Value, facts: FactPlaces, secrets: Secrets) -> Self {
+    pub(crate) fn of_map(
+        traced: TracerFindings,
+        data: Value,
+        facts: FactPlaces,
+        secrets: Secrets,
+    ) -> Self {
         let tree = OnceLock::new();
         tree.get_or_init(|| traced.node);
         Lineage {
@@ -445,10 +450,10 @@ impl Lineage {
 
     fn ancestry(&self, node: &Node, value: &Value, key: Option<&Claim>) -> Ancestry {
         let place = |claim: &Claim, value: &Value| self.marked(claim, value);
-        let (layer, spot) = node.claim().map_or((0, Spot::Argument), |claim| {
+        let (layer, spot) = node.claim().map_or((0, ValuePosition::Argument), |claim| {
             (claim.layer, place(claim, value))
         });
-        let ancestor = |past: &tree::Past| Ancestor {
+        let ancestor = |past: &tree::PastValue| Ancestor {
             value: past.claim.value.clone(),
             layer: past.claim.layer,
             spot: place(&past.claim, &past.claim.value),
@@ -460,7 +465,7 @@ impl Lineage {
             let next = all.get(index + 1);
             let (next, its) = next.map_or((value, &spot), |next| (&next.value, &next.spot));
             // A layer that is merged again changes nothing where it is the last one, nor does a copy that replaces a value.
-            let is_copy = past.how == How::Replaced && past.spot == *its;
+            let is_copy = past.how == HistoryStep::Replaced && past.spot == *its;
             !(past.value.is_same(next) && (past.by == past.layer || is_copy))
         });
         let past = past.map(|(_, past)| past.clone()).collect();
@@ -479,18 +484,18 @@ impl Lineage {
 
     /// The position of a claim. If it is not the exact position of the value, as after a change by a statement, the
     /// value counts as secret if its text is one of the secret texts.
-    fn marked(&self, claim: &Claim, value: &Value) -> Spot {
+    fn marked(&self, claim: &Claim, value: &Value) -> ValuePosition {
         let knows = || match value {
             Value::Str(text) => self.secrets.contains(text),
             Value::Int(_) | Value::Float(_) => self.secrets.contains(&Str::from(value.to_string())),
             _ => false,
         };
         match self.spot(&claim.at) {
-            Spot::File {
+            ValuePosition::File {
                 place,
                 computed,
                 secret: false,
-            } if claim.at.is_near() => Spot::File {
+            } if claim.at.is_near() => ValuePosition::File {
                 place,
                 computed,
                 secret: knows(),
@@ -517,13 +522,13 @@ impl Lineage {
         paths
     }
 
-    fn fact(&self, part: Option<Part>, path: &[Key], place: Option<FactPlace>) -> Spot {
+    fn fact(&self, part: Option<Part>, path: &[Key], place: Option<FactPlace>) -> ValuePosition {
         let may_be_of_pillar = matches!(part, Some(Part::Pillar) | None);
         let secret = match self.policy.masks_pillar() {
             true => may_be_of_pillar,
             false => self.policy.is_secret_path(path),
         };
-        Spot::Fact {
+        ValuePosition::Fact {
             part,
             path: path.to_vec(),
             place,
@@ -539,7 +544,7 @@ impl Lineage {
     }
 
     /// The positions of what a template computed a value from.
-    fn inputs(&self, at: &At) -> Vec<Spot> {
+    fn inputs(&self, at: &At) -> Vec<ValuePosition> {
         let printed;
         let inputs = match at {
             At::Computed(_, inputs) => &inputs[..],
@@ -558,7 +563,9 @@ impl Lineage {
             _ => &[],
         };
         let inputs = inputs.iter().map(|input| self.spot(input));
-        inputs.filter(|spot| *spot != Spot::Unknown).collect()
+        inputs
+            .filter(|spot| *spot != ValuePosition::Unknown)
+            .collect()
     }
 
     /// The origins of what tags printed at a position.
@@ -575,9 +582,9 @@ impl Lineage {
     }
 
     /// The position of a claim, with the place on disk of its file.
-    fn spot(&self, at: &At) -> Spot {
+    fn spot(&self, at: &At) -> ValuePosition {
         match self.served_spot(at) {
-            Spot::File {
+            ValuePosition::File {
                 mut place,
                 computed,
                 secret,
@@ -585,7 +592,7 @@ impl Lineage {
                 if let Some(shown) = self.shown.get(&place.file) {
                     place.file.clone_from(shown);
                 }
-                Spot::File {
+                ValuePosition::File {
                     place,
                     computed,
                     secret,
@@ -595,17 +602,17 @@ impl Lineage {
         }
     }
 
-    fn served_spot(&self, at: &At) -> Spot {
+    fn served_spot(&self, at: &At) -> ValuePosition {
         match at {
             At::Text(text, marks) => in_text(text, marks.mark()),
             At::Mark(text, mark) => in_text(text, *mark),
-            At::Literal(place) => Spot::File {
+            At::Literal(place) => ValuePosition::File {
                 place: (**place).clone(),
                 computed: false,
                 secret: false,
             },
-            At::Unknown => Spot::Unknown,
-            At::Statement(place) | At::Computed(place, _) => Spot::File {
+            At::Unknown => ValuePosition::Unknown,
+            At::Statement(place) | At::Computed(place, _) => ValuePosition::File {
                 place: (**place).clone(),
                 computed: true,
                 secret: false,
@@ -625,16 +632,16 @@ impl Lineage {
             }
             At::Merged(node) => match node.claim() {
                 Some(claim) => self.served_spot(&claim.at),
-                None => Spot::Unknown,
+                None => ValuePosition::Unknown,
             },
-            At::Nowhere => Spot::Argument,
+            At::Nowhere => ValuePosition::Argument,
         }
     }
 }
 
 /// A position in a file, as that of a fact.
-fn file_of(spot: Option<Spot>) -> Option<FactPlace> {
-    let Spot::File { place, .. } = spot? else {
+fn file_of(spot: Option<ValuePosition>) -> Option<FactPlace> {
+    let ValuePosition::File { place, .. } = spot? else {
         return None;
     };
     let small = |number: usize| u32::try_from(number).ok();
@@ -648,9 +655,9 @@ fn file_of(spot: Option<Spot>) -> Option<FactPlace> {
     }))
 }
 
-fn in_text(text: &LayerText, mark: Mark) -> Spot {
+fn in_text(text: &LayerText, mark: Mark) -> ValuePosition {
     let (place, computed) = text.spot(mark);
-    Spot::File {
+    ValuePosition::File {
         place,
         computed,
         secret: text.is_secret(mark),

@@ -3,7 +3,7 @@
 use mapstack_minion::Part;
 use mapstack_value::{Key, Map, Value};
 
-use crate::{Ancestry, LayerKind, Lineage, Spot};
+use crate::{Ancestry, LayerKind, Lineage, ValuePosition};
 
 impl Lineage {
     /// The paths of mappings and lists that are the pillar's, outermost ones alone: a layer took them from there, whatever
@@ -39,8 +39,8 @@ impl Lineage {
 
     fn is_of_pillar(&self, known: &Ancestry, pillar: &Map) -> bool {
         match &known.spot {
-            Spot::Fact { part, .. } => matches!(part, Some(Part::Pillar) | None),
-            Spot::File { .. } => {
+            ValuePosition::Fact { part, .. } => matches!(part, Some(Part::Pillar) | None),
+            ValuePosition::File { .. } => {
                 let layer = self.layers().get(known.layer);
                 let edits =
                     layer.is_some_and(|layer| matches!(layer.kind, LayerKind::Edits { .. }));

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use mapstack::Text;
-use mapstack::hooks::{Chosen, Moment};
+use mapstack::hooks::{Moment, StrategyOrigin};
 use mapstack::secrets::Policy;
 use mapstack::trace::DataStage;
 use mapstack_merge::{Options, stack};
 use mapstack_minion::{FactPlaces, Minion};
 use mapstack_pillar::{
-    ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, Reached, RecipeStep, WholeEvent,
-    WholePillar,
+    ExternalFile, PartId, PillarEvent, PillarLayer, PillarRecipe, RecipeStep, SlsReason,
+    WholeEvent, WholePillar,
 };
 use mapstack_value::{Key, Map, Path, Value};
 use mapstack_yaml::{Limits, Mark, load_document};
 
-use crate::flow::{SERVED, Traced, merged, stacked};
-use crate::layers::{Layer, LayerKind, Merged, Reason};
+use crate::flow::{SERVED, TracerFindings, merged, stacked};
+use crate::layers::{Layer, LayerKind, LayerMerge, Reason};
 use crate::placed::PlacedFiles;
 use crate::source::LayerText;
 use crate::tracker::Texts;
@@ -30,7 +30,7 @@ use crate::{Lineage, Secrets};
 /// use std::sync::Arc;
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
 /// use mapstack_lineage::explain_pillar;
-/// use mapstack_pillar::{Ask, Master};
+/// use mapstack_pillar::{PillarRequest, Master};
 /// use mapstack_salt_config::{Config, Kind};
 ///
 /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
@@ -40,7 +40,7 @@ use crate::{Lineage, Secrets};
 ///     .file("base", "common.sls", "port: 80\n");
 /// let engine = Engine::new(MemoryFiles::new());
 /// let minion = Minion::new("web1").complete();
-/// let pillar = Master::new(config, Arc::new(files)).explain(&engine, &minion, &Ask::default()).unwrap();
+/// let pillar = Master::new(config, Arc::new(files)).explain(&engine, &minion, &PillarRequest::default()).unwrap();
 /// let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
 /// let port = lineage.at(&[Key::from("port")]).unwrap();
 /// assert_eq!(port.spot.to_string(), "web.sls:2:7");
@@ -55,7 +55,7 @@ pub fn explain_pillar(pillar: &WholePillar, minion: &Minion, policy: &Policy) ->
     let unknown = replay.layers.len();
     replay.layers.push(layer(LayerKind::Unknown));
     node.verify(&data, unknown);
-    let traced = Traced {
+    let traced = TracerFindings {
         layers: replay.layers,
         node,
         printed: Default::default(),
@@ -202,7 +202,7 @@ impl<'r> Replay<'r> {
             PillarLayer::Unknown(value) if value.as_map().is_some_and(Map::is_empty) => return,
             PillarLayer::Options(_) | PillarLayer::Unknown(_) => LayerKind::Unknown,
         };
-        let merged = options.map(|options| Merged::new(options, Chosen::Option));
+        let merged = options.map(|options| LayerMerge::new(options, StrategyOrigin::Option));
         self.numbers[id] = Some(self.layers.len());
         self.layers.push(Layer {
             merged,
@@ -211,13 +211,13 @@ impl<'r> Replay<'r> {
     }
 
     /// The entries of top files that lead to an sls, or the sls that does.
-    fn reasons(&self, step: &Reached) -> Vec<Reason> {
+    fn reasons(&self, step: &SlsReason) -> Vec<Reason> {
         let (env, name) = match step {
-            Reached::Include(sls) => {
+            SlsReason::Include(sls) => {
                 let (sls, place) = (sls.clone(), None);
                 return vec![Reason::Include { sls, place }];
             }
-            Reached::Top { saltenv, sls } => (saltenv.to_string(), sls),
+            SlsReason::Top { saltenv, sls } => (saltenv.to_string(), sls),
         };
         let of_target = |event: &PillarEvent| match event {
             PillarEvent::Whole(WholeEvent::Target {

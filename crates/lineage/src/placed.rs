@@ -1,9 +1,9 @@
 //! Values whose places are known by the keys that lead to them in the data of files.
 
-use mapstack_pillar::{FilePlace, Origin, Turn};
+use mapstack_pillar::{FilePlace, Origin, PlaceEffect};
 use mapstack_value::{Key, Value};
 
-use crate::tree::{Claim, How, Node};
+use crate::tree::{Claim, HistoryStep, Node};
 
 /// The files, by their numbers.
 pub(crate) struct PlacedFiles(pub Vec<Option<Node>>);
@@ -25,7 +25,7 @@ impl PlacedFiles {
 
     /// The origins and the history of a value; `None` if its place is not known.
     fn node(&self, origin: &Origin, value: &Value) -> Option<Node> {
-        let turns: Vec<(Claim, Turn)> = origin
+        let turns: Vec<(Claim, PlaceEffect)> = origin
             .turns
             .iter()
             .filter_map(|(place, turn)| Some((self.claim(place)?, *turn)))
@@ -34,19 +34,19 @@ impl PlacedFiles {
         let (mut node, mut before) = (Node::default(), Value::None);
         for (index, (claim, turn)) in turns.into_iter().enumerate() {
             match turn {
-                Turn::Set | Turn::SetBehindMark if index == last => {
+                PlaceEffect::Set | PlaceEffect::SetBehindMark if index == last => {
                     before = said(&claim, turn).0;
                     let now = self.now(&claim, origin, value)?;
-                    node = node.then(now, How::Replaced);
+                    node = node.then(now, HistoryStep::Replaced);
                 }
-                Turn::Set | Turn::SetBehindMark => {
-                    node = node.then(said(&claim, turn).1, How::Replaced);
+                PlaceEffect::Set | PlaceEffect::SetBehindMark => {
+                    node = node.then(said(&claim, turn).1, HistoryStep::Replaced);
                 }
-                Turn::Joined => {
+                PlaceEffect::Joined => {
                     node.note_joined(&before, claim.layer);
                     before = joined(before, &claim.value);
                 }
-                Turn::Rejected => {
+                PlaceEffect::Rejected => {
                     let by = claim.layer;
                     node.reject(claim, by);
                 }
@@ -109,9 +109,9 @@ impl PlacedFiles {
 }
 
 /// The value of a place, and its origins.
-fn said(claim: &Claim, turn: Turn) -> (Value, Node) {
+fn said(claim: &Claim, turn: PlaceEffect) -> (Value, Node) {
     match (&claim.value, turn) {
-        (Value::List(items), Turn::SetBehindMark) => {
+        (Value::List(items), PlaceEffect::SetBehindMark) => {
             let rest: Value = items.iter().skip(1).cloned().collect();
             let item = |index| claim.child(&Key::of_index(index)).map(Node::whole);
             let nodes = (1..items.len()).map(|index| item(index).unwrap_or_default());

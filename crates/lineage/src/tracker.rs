@@ -12,7 +12,7 @@ use mapstack_minion::{ConfigGet, Minion, Part};
 use mapstack_value::{Key, Map, Path, Value};
 
 use crate::in_config::in_config;
-use crate::layers::{Because, Layer, LayerKind, Merged};
+use crate::layers::{Layer, LayerKind, LayerMerge, MatchedValue};
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Merging, Node};
 
@@ -32,7 +32,7 @@ pub(crate) struct Tracker {
     /// True once steps went into the tree.
     is_replayed: bool,
     /// The values that the matchers of the current source have found.
-    because: Vec<Because>,
+    because: Vec<MatchedValue>,
 }
 
 /// The hooks that record a run in a tracker.
@@ -213,7 +213,7 @@ impl ValueHooks for Follower {
     }
 
     fn matcher_found(&self, matcher: &Matcher, found: &Value) {
-        self.0.borrow_mut().because.push(Because {
+        self.0.borrow_mut().because.push(MatchedValue {
             matcher: matcher.to_string(),
             found: found.clone(),
         });
@@ -300,7 +300,7 @@ impl Tracker {
         self.add_merged(
             Layer {
                 because,
-                merged: Some(Merged::new(layer.options, layer.chosen.clone())),
+                merged: Some(LayerMerge::new(layer.options, layer.chosen.clone())),
                 ..Layer::unmerged(moment, kind)
             },
             at,

@@ -263,14 +263,14 @@ pub(crate) struct Node {
     /// The claim on the key of this value, if another layer claims the mapping that contains it.
     key: Option<Claim>,
     /// Shared with the copies of this node until one of them changes.
-    now: Arc<Now>,
+    now: Arc<PresentClaims>,
     /// Earlier and rejected values, the oldest first.
-    pub past: Vec<Past>,
+    pub past: Vec<PastValue>,
 }
 
 /// The present claims on a value and its parts.
 #[derive(Debug, Clone, Default)]
-struct Now {
+struct PresentClaims {
     /// The claim on all parts that are not listed here. `None` after the value was removed.
     claim: Option<Claim>,
     /// Entries of a mapping that other layers set.
@@ -281,19 +281,19 @@ struct Now {
 
 /// An earlier or rejected value.
 #[derive(Debug, Clone)]
-pub(crate) struct Past {
+pub(crate) struct PastValue {
     /// The value and the layer that set it.
     pub claim: Claim,
     /// The claims on its parts, if these ended together with it.
-    inside: Option<Arc<Now>>,
+    inside: Option<Arc<PresentClaims>>,
     /// The layer that ended it.
     pub by: usize,
-    pub how: How,
+    pub how: HistoryStep,
 }
 
 /// A step in the history of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum HistoryStep {
     /// Another value replaced it.
     Replaced,
     /// It became part of a longer list.
@@ -308,19 +308,19 @@ pub enum How {
     Edited,
 }
 
-impl Now {
+impl PresentClaims {
     fn whole(claim: Claim) -> Self {
-        Now {
+        PresentClaims {
             claim: Some(claim),
-            ..Now::default()
+            ..PresentClaims::default()
         }
     }
 
     fn list(claim: Claim, items: Vec<Node>) -> Self {
-        Now {
+        PresentClaims {
             claim: Some(claim),
             items: Some(items),
-            ..Now::default()
+            ..PresentClaims::default()
         }
     }
 
@@ -336,7 +336,7 @@ impl Now {
     }
 }
 
-impl Now {
+impl PresentClaims {
     fn renumber(&mut self, number: &mut dyn FnMut(usize) -> usize) {
         if !pay(1) {
             return;
@@ -355,7 +355,7 @@ impl Node {
     /// A value that a single layer set.
     pub fn whole(claim: Claim) -> Self {
         Node {
-            now: Arc::new(Now::whole(claim)),
+            now: Arc::new(PresentClaims::whole(claim)),
             ..Node::default()
         }
     }
@@ -378,7 +378,7 @@ impl Node {
             let known = other.entries.get(key);
             known.is_some_and(|known| node.is_repeated(known))
         };
-        let items = |now: &Now| now.items.as_ref().map(Vec::len);
+        let items = |now: &PresentClaims| now.items.as_ref().map(Vec::len);
         let mut each = one.items.iter().flatten().zip(other.items.iter().flatten());
         claims
             && one.entries.len() == other.entries.len()
@@ -408,7 +408,7 @@ impl Node {
     /// around it.
     pub fn child(&self, step: &Key) -> Option<Node> {
         let mut child = self.now.child(step)?;
-        let mut past: Vec<Past> = Vec::new();
+        let mut past: Vec<PastValue> = Vec::new();
         for before in &self.past {
             // A list that was extended or edited keeps the nodes of its items, so its past has none.
             let Some(was) = before.inside.as_ref().and_then(|inside| inside.child(step)) else {
@@ -416,7 +416,7 @@ impl Node {
             };
             past.extend(was.past);
             if let Some(claim) = was.now.claim.clone() {
-                past.push(Past {
+                past.push(PastValue {
                     claim,
                     inside: Some(was.now),
                     by: before.by,
@@ -450,7 +450,7 @@ impl Node {
     }
 
     /// The present claims, for changes. Claims that are shared are copied first, which the render pays for.
-    fn now_mut(&mut self) -> &mut Now {
+    fn now_mut(&mut self) -> &mut PresentClaims {
         if Arc::strong_count(&self.now) > 1 {
             let items = self.now.items.as_ref().map_or(0, Vec::len);
             pay(self.now.entries.len() + items);
@@ -465,7 +465,7 @@ impl Node {
 
     /// The node of an entry, for changes.
     fn entry_mut(&mut self, key: &Key) -> &mut Node {
-        let Now {
+        let PresentClaims {
             claim,
             entries,
             items,
@@ -507,12 +507,12 @@ impl Node {
     }
 
     /// Move the present value to the history.
-    fn end(&mut self, old: &Value, by: usize, how: How) {
+    fn end(&mut self, old: &Value, by: usize, how: HistoryStep) {
         let now = std::mem::take(&mut self.now);
         let Some(claim) = now.claim.as_ref().map(|claim| claim.over(old)) else {
             return;
         };
-        self.past.push(Past {
+        self.past.push(PastValue {
             claim,
             inside: Some(now),
             by,
@@ -524,7 +524,7 @@ impl Node {
         if self.now.claim.is_none() {
             self.key = key;
         }
-        self.now = Arc::new(Now::whole(claim));
+        self.now = Arc::new(PresentClaims::whole(claim));
     }
 
     /// The list that two lists became.
@@ -540,7 +540,7 @@ impl Node {
             .unwrap_or_else(|| Node::whole(theirs.clone()))
         });
         let items = items.collect();
-        self.become_list_of(owner, items, theirs.layer, How::Joined);
+        self.become_list_of(owner, items, theirs.layer, HistoryStep::Joined);
     }
 
     /// The list of an old and a new value.
@@ -551,7 +551,12 @@ impl Node {
             ..Node::default()
         };
         let layer = theirs.layer;
-        self.become_list_of(owner, vec![ours, Node::whole(theirs)], layer, How::Paired);
+        self.become_list_of(
+            owner,
+            vec![ours, Node::whole(theirs)],
+            layer,
+            HistoryStep::Paired,
+        );
     }
 
     /// The claim on the old value: that of the node, or of the layer that merges if there is none.
@@ -559,23 +564,23 @@ impl Node {
         self.claim().unwrap_or(theirs).over(old)
     }
 
-    fn become_list_of(&mut self, owner: Claim, items: Vec<Node>, by: usize, how: How) {
-        self.past.push(Past {
+    fn become_list_of(&mut self, owner: Claim, items: Vec<Node>, by: usize, how: HistoryStep) {
+        self.past.push(PastValue {
             claim: owner.clone(),
             inside: None,
             by,
             how,
         });
-        self.now = Arc::new(Now::list(owner, items));
+        self.now = Arc::new(PresentClaims::list(owner, items));
     }
 
-    fn replace(&mut self, old: &Value, claim: Claim, how: How) {
+    fn replace(&mut self, old: &Value, claim: Claim, how: HistoryStep) {
         self.end(old, claim.layer, how);
-        self.now = Arc::new(Now::whole(claim));
+        self.now = Arc::new(PresentClaims::whole(claim));
     }
 
     /// The history with another value, after this one ended.
-    pub fn then(mut self, next: Node, how: How) -> Self {
+    pub fn then(mut self, next: Node, how: HistoryStep) -> Self {
         if let (Some(old), Some(new)) = (self.claim().cloned(), next.claim()) {
             self.end(&old.value, new.layer, how);
         }
@@ -585,11 +590,11 @@ impl Node {
     /// Record that a list was appended to this one, which was `before` until then.
     pub fn note_joined(&mut self, before: &Value, by: usize) {
         if let Some(owner) = self.claim() {
-            self.past.push(Past {
+            self.past.push(PastValue {
                 claim: owner.over(before),
                 inside: None,
                 by,
-                how: How::Joined,
+                how: HistoryStep::Joined,
             });
         }
     }
@@ -597,7 +602,7 @@ impl Node {
     /// A list whose items have these origins.
     pub fn list(claim: Claim, items: Vec<Node>) -> Self {
         Node {
-            now: Arc::new(Now::list(claim, items)),
+            now: Arc::new(PresentClaims::list(claim, items)),
             ..Node::default()
         }
     }
@@ -623,7 +628,7 @@ impl Node {
     }
 
     /// The same value after a history.
-    fn after(mut self, mut past: Vec<Past>) -> Self {
+    fn after(mut self, mut past: Vec<PastValue>) -> Self {
         past.append(&mut self.past);
         Node { past, ..self }
     }
@@ -635,7 +640,7 @@ impl Node {
     }
 
     /// Replace this value by another.
-    pub fn become_list(&mut self, items: Vec<Node>, by: usize, how: How) {
+    pub fn become_list(&mut self, items: Vec<Node>, by: usize, how: HistoryStep) {
         if let Some(owner) = self.claim().cloned() {
             self.become_list_of(owner, items, by, how);
         }
@@ -695,7 +700,7 @@ impl Node {
             return;
         }
         match entry.now.claim.clone() {
-            Some(old) => entry.end(&old.value, by, How::Replaced),
+            Some(old) => entry.end(&old.value, by, HistoryStep::Replaced),
             None => entry.key = at,
         }
         let (past, key) = (std::mem::take(&mut entry.past), entry.key.take());
@@ -707,11 +712,11 @@ impl Node {
 
     /// Record that a merge rejected a value.
     pub fn reject(&mut self, claim: Claim, by: usize) {
-        self.past.push(Past {
+        self.past.push(PastValue {
             claim,
             inside: None,
             by,
-            how: How::Rejected,
+            how: HistoryStep::Rejected,
         });
     }
 
@@ -719,7 +724,7 @@ impl Node {
     pub fn remove(&mut self, key: &Key, by: usize) {
         let entry = self.entry_mut(key);
         if let Some(old) = entry.now.claim.clone() {
-            entry.end(&old.value, by, How::Removed);
+            entry.end(&old.value, by, HistoryStep::Removed);
         }
     }
 
@@ -793,7 +798,7 @@ impl Node {
                 self.own(claim);
                 return;
             }
-            self.now = Arc::new(Now::whole(Claim {
+            self.now = Arc::new(PresentClaims::whole(Claim {
                 layer: unknown,
                 value: data.clone(),
                 at: At::Unknown,
@@ -840,7 +845,8 @@ impl Node {
         match (old, new) {
             (Value::Map(before), Value::Map(after)) => {
                 for (key, value) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
-                    self.entry_mut(key).end(value, by.layer, How::Removed);
+                    self.entry_mut(key)
+                        .end(value, by.layer, HistoryStep::Removed);
                 }
                 for (key, value) in after {
                     match before.get(key) {
@@ -854,7 +860,7 @@ impl Node {
             }
             (Value::List(before), Value::List(after)) => self.edit_list(before, after, by),
             (old, new) if old.is_same(new) => {}
-            _ => self.replace(old, by.clone(), How::Edited),
+            _ => self.replace(old, by.clone(), HistoryStep::Edited),
         }
     }
 
@@ -898,7 +904,7 @@ impl Node {
             }
         });
         let items: Vec<Node> = items.collect();
-        self.become_list_of(owner, items, by.layer, How::Edited);
+        self.become_list_of(owner, items, by.layer, HistoryStep::Edited);
     }
 }
 
@@ -933,7 +939,7 @@ impl Observer for Merging<'_> {
                     .and_then(|(parent, key)| parent.key(key));
                 node.add(claim(new), key);
             }
-            Change::Replaced { old, new } => node.replace(old, claim(new), How::Replaced),
+            Change::Replaced { old, new } => node.replace(old, claim(new), HistoryStep::Replaced),
             Change::Kept { rejected, .. } | Change::Dropped { new: rejected } => {
                 node.reject(claim(rejected), layer);
             }
@@ -946,7 +952,7 @@ impl Observer for Merging<'_> {
                 node.join(base, &theirs, origins);
             }
             Change::Paired { old, new } => node.pair(old, claim(new)),
-            Change::Removed { old } => node.end(old, layer, How::Removed),
+            Change::Removed { old } => node.end(old, layer, HistoryStep::Removed),
         }
     }
 }

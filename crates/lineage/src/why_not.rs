@@ -1,6 +1,6 @@
 //! Explains why a parameter file is not part of the data.
 
-use mapstack::trace::{Asked, Event, FileRead, FileReadKind, RequestOutcome};
+use mapstack::trace::{Event, FileRead, FileReadKind, RequestOutcome, TracedRequest};
 use mapstack::{Configuration, DataOptions, Run, directories, parse_definition};
 use mapstack_diagnostic::{Place, Result};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, Mode, join, variants};
@@ -34,7 +34,7 @@ pub enum WhyNot {
     /// Some sources lead to files of this kind, but to others on this minion.
     Others {
         /// These sources, with the values of this minion and those that would lead to the file.
-        sources: Vec<Instead>,
+        sources: Vec<AlternativeSource>,
     },
     /// No source leads to a file of this kind.
     NoSource {
@@ -54,7 +54,7 @@ pub enum WhyNot {
 
 /// A source that leads to other files than the one in question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Instead {
+pub struct AlternativeSource {
     /// The definition as written.
     pub definition: String,
     /// For each matcher that does not lead to the file: its type and query, the texts that the minion has, and the
@@ -69,7 +69,7 @@ pub(crate) fn why_not(lineage: &Lineage, events: &[Event], path: &str) -> Option
         return Some(WhyNot::Used { layer });
     }
     let mut asked = events.iter().filter_map(|event| match &event.asked {
-        Asked::File { path: own, outcome } if own == path => Some(outcome),
+        TracedRequest::File { path: own, outcome } if own == path => Some(outcome),
         _ => None,
     });
     asked.next_back().map(|outcome| match outcome {
@@ -112,7 +112,7 @@ pub(crate) fn why_not_in_map(
 ///
 /// Questions about many files are answered without the run.
 #[derive(Debug, Clone)]
-pub struct Sought {
+pub struct SoughtFiles {
     directories: Vec<String>,
     sources: Vec<Source>,
 }
@@ -125,7 +125,7 @@ struct Source {
     found: Result<Vec<Vec<String>>>,
 }
 
-impl Sought {
+impl SoughtFiles {
     /// The sources of a run that returned `data`.
     pub(crate) fn of(run: &Run<'_>, data: &Value, options: &DataOptions) -> Result<Self> {
         let no_meta = Map::new();
@@ -151,7 +151,7 @@ impl Sought {
         };
         let sources = meta.get("sources").and_then(Value::as_list);
         let sources = sources.iter().flat_map(|sources| sources.iter());
-        Ok(Sought {
+        Ok(SoughtFiles {
             directories,
             sources: sources.map(source).collect::<Result<_>>()?,
         })
@@ -193,7 +193,7 @@ impl Sought {
 
 impl Source {
     /// The matchers that have found other texts than those that lead to a file.
-    fn instead(&self, wanted: Vec<Option<String>>) -> Result<Instead> {
+    fn instead(&self, wanted: Vec<Option<String>>) -> Result<AlternativeSource> {
         let mut differs = Vec::new();
         let found = self.found.as_ref().map_err(Clone::clone)?;
         let matchers = self.definition.matchers().iter().zip(found);
@@ -203,7 +203,7 @@ impl Source {
                 differs.push((matcher.to_string(), found.clone(), wanted));
             }
         }
-        Ok(Instead {
+        Ok(AlternativeSource {
             definition: self.written.clone(),
             differs,
         })

@@ -9,8 +9,8 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Map, Value};
-use mapstack_lineage::{How, Lineage, Spot, explain_pillar};
-use mapstack_pillar::{Ask, Master};
+use mapstack_lineage::{HistoryStep, Lineage, ValuePosition, explain_pillar};
+use mapstack_pillar::{Master, PillarRequest};
 use mapstack_salt_config::{Config, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config as Cases, TestRunner};
@@ -153,7 +153,9 @@ fn explained(kind: Inventory, files: &Files) -> Option<(Map, Lineage, TempDir)> 
     let engine = Engine::new(MemoryFiles::new());
     let server = MemoryFiles::new().file("base", "top.sls", "base: {}");
     let master = Master::new(config, Arc::new(server));
-    let pillar = master.explain(&engine, &minion, &Ask::default()).ok()?;
+    let pillar = master
+        .explain(&engine, &minion, &PillarRequest::default())
+        .ok()?;
     if pillar.data.get("_errors").is_some() {
         return None;
     }
@@ -208,14 +210,14 @@ fn check(kind: Inventory, files: &Files, tried: &mut Tried) -> Result<(), TestCa
         }
         // The mark of a list is an item of the pillar that templates see, where it is the first list.
         let is_mark = |value: &Value| value.as_str() == Some("^");
-        let replaced = known.past.iter();
-        let replaced = replaced.filter(|past| past.how == How::Replaced && !is_mark(&past.value));
-        let replaced: Vec<Spot> = replaced.map(|past| past.spot.clone()).collect();
+        let past = known.past.iter();
+        let replaced = past.filter(|p| p.how == HistoryStep::Replaced && !is_mark(&p.value));
+        let replaced: Vec<ValuePosition> = replaced.map(|past| past.spot.clone()).collect();
         places.push((path.to_vec(), known.spot.clone(), replaced));
     });
     for (path, spot, replaced) in places {
-        let of = |spot: &Spot| match spot {
-            Spot::File { place, .. } => {
+        let of = |spot: &ValuePosition| match spot {
+            ValuePosition::File { place, .. } => {
                 let file = place.file.strip_prefix(&*root)?.to_owned();
                 Some((file, place.start))
             }

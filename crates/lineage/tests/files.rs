@@ -8,8 +8,8 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Path, Value};
 use mapstack_files::{Content, ManagedFiles};
-use mapstack_lineage::{Ancestry, FileLines, Spot, explain_file};
-use mapstack_states::{Gatherer, TopOptions, Wanted};
+use mapstack_lineage::{Ancestry, FileLines, ValuePosition, explain_file};
+use mapstack_states::{Gatherer, RequestedStates, TopOptions};
 
 type Files = BTreeMap<String, String>;
 
@@ -116,7 +116,7 @@ fn explained(files: &Files, minion: &Minion) -> Vec<FileLines> {
         return Vec::new();
     }
     let managed = ManagedFiles::new(&engine, minion, &low.low);
-    let high = gatherer.high(minion, Wanted::Highstate);
+    let high = gatherer.high(minion, RequestedStates::Highstate);
     let settled = high.settled(minion).unwrap();
     let of = |file| explain_file(&engine, minion, &high, settled.clone(), &managed, file);
     managed.all().iter().map(|file| of(file).unwrap()).collect()
@@ -167,11 +167,11 @@ fn texts(files: &Files, minion: &Minion) -> BTreeMap<(String, i64), String> {
 }
 
 /// The tree and the minion with a letter more at a place.
-fn edited(spot: &Spot, value: &Value) -> Option<(Files, Minion)> {
+fn edited(spot: &ValuePosition, value: &Value) -> Option<(Files, Minion)> {
     let (mut files, mut minion) = (files(), minion());
     match spot {
-        Spot::File { computed: true, .. } => return None,
-        Spot::File { place, .. } => {
+        ValuePosition::File { computed: true, .. } => return None,
+        ValuePosition::File { place, .. } => {
             let text = files.get_mut(place.file.trim_start_matches("salt://"))?;
             if text[place.start..].starts_with(['{', '[']) {
                 return None;
@@ -179,7 +179,7 @@ fn edited(spot: &Spot, value: &Value) -> Option<(Files, Minion)> {
             let quote = usize::from(text[place.start..].starts_with(['\'', '"']));
             text.insert(place.start + quote, 'Z');
         }
-        Spot::Fact { part, path, .. } => {
+        ValuePosition::Fact { part, path, .. } => {
             let steps: Vec<String> = path.iter().map(ToString::to_string).collect();
             let given = format!("{}.{}", (*part)?.name(), steps.join("."));
             let parsed = Path::split(&steps.join(":"), ":").ok()?;
@@ -192,7 +192,7 @@ fn edited(spot: &Spot, value: &Value) -> Option<(Files, Minion)> {
 }
 
 /// The places of a value on a line, of what was printed there, and of those that it overrode.
-fn places(known: &Ancestry) -> [Vec<(Spot, Value)>; 2] {
+fn places(known: &Ancestry) -> [Vec<(ValuePosition, Value)>; 2] {
     let (mut own, mut past) = (Vec::new(), Vec::new());
     let mut add = |known: &Ancestry| {
         let is_leaf = !matches!(known.value, Value::Map(_) | Value::List(_));
@@ -219,7 +219,7 @@ fn edits_prove_the_places_of_lines() {
             let is_text = key.as_str() == Some("text");
             for (spot, value) in own {
                 // The place of a line that is made of a scalar with tags is that of its literal text.
-                let is_fact_line = is_text && matches!(spot, Spot::Fact { .. });
+                let is_fact_line = is_text && matches!(spot, ValuePosition::Fact { .. });
                 let Some((files, minion)) = edited(&spot, &value).filter(|_| !is_fact_line) else {
                     continue;
                 };

@@ -7,7 +7,7 @@ use mapstack::loader::{MemoryFiles, Roots};
 use mapstack::minion::{FactPlace, Minion, Part};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{DataOptions, Engine, Place, yaml};
-use mapstack_lineage::{Ancestry, Explain, How, LayerKind, Lineage, Spot};
+use mapstack_lineage::{Ancestry, Explain, HistoryStep, LayerKind, Lineage, ValuePosition};
 
 /// True if the text at a place parses as the scalar: plain, quoted, or as a block.
 fn stands_there(place: &Place, value: &Value) -> bool {
@@ -79,7 +79,7 @@ impl Tally {
             return;
         }
         match &known.spot {
-            Spot::File {
+            ValuePosition::File {
                 place,
                 computed: true,
                 ..
@@ -95,7 +95,7 @@ impl Tally {
                 );
                 self.computed += 1;
             }
-            Spot::File { place, .. } => {
+            ValuePosition::File { place, .. } => {
                 assert!(
                     stands_there(place, &known.value),
                     "{path:?}: {} is not at {place}",
@@ -112,7 +112,7 @@ impl Tally {
                 self.items +=
                     usize::from(path.last().is_some_and(|step| matches!(step, Key::Int(_))));
             }
-            Spot::Fact {
+            ValuePosition::Fact {
                 part: Some(part),
                 path: inside,
                 place,
@@ -131,11 +131,11 @@ impl Tally {
                 self.facts += 1;
                 self.go_to(place.as_ref(), &known.value, path);
             }
-            Spot::Fact { part: None, .. } => self.facts += 1,
-            Spot::Argument => self.arguments += 1,
-            Spot::Unknown => panic!("a layer whose place is not known"),
+            ValuePosition::Fact { part: None, .. } => self.facts += 1,
+            ValuePosition::Argument => self.arguments += 1,
+            ValuePosition::Unknown => panic!("a layer whose place is not known"),
         }
-        if let Some(Spot::File {
+        if let Some(ValuePosition::File {
             place,
             computed: false,
             ..
@@ -149,7 +149,7 @@ impl Tally {
             );
             self.keys += 1;
         }
-        if let Some(Spot::Fact {
+        if let Some(ValuePosition::Fact {
             part: Some(_),
             place,
             ..
@@ -306,7 +306,7 @@ fn every_scalar_of_the_examples_has_a_place() {
             let own = path
                 .first()
                 .is_some_and(|key| key.as_str() != Some("map_jinja"));
-            if own && is_scalar(&known.value) && known.spot == Spot::Argument {
+            if own && is_scalar(&known.value) && known.spot == ValuePosition::Argument {
                 without.push(path.to_vec());
             }
         });
@@ -425,7 +425,7 @@ fn overrides_are_reported_from_the_last_to_the_first() {
     };
     assert_eq!(
         (&**path, known.past[0].how),
-        ("f/parameters/os/Debian.yaml", How::Replaced)
+        ("f/parameters/os/Debian.yaml", HistoryStep::Replaced)
     );
     assert_eq!(lineage.layers()[known.layer].because[0].matcher, "G@os");
 }

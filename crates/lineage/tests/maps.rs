@@ -11,7 +11,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Configuration, DataOptions, Engine};
-use mapstack_lineage::{Explain, How, Lineage, Spot};
+use mapstack_lineage::{Explain, HistoryStep, Lineage, ValuePosition};
 use mapstack_render::jinja::Limits;
 
 fn cases() -> Vec<PathBuf> {
@@ -40,15 +40,15 @@ fn is_branch(value: &Value) -> bool {
     }
 }
 
-fn shown(spot: &Spot) -> String {
+fn shown(spot: &ValuePosition) -> String {
     let text = spot.to_string();
     match spot {
-        Spot::File { computed: true, .. } => format!("{text} (computed)"),
+        ValuePosition::File { computed: true, .. } => format!("{text} (computed)"),
         _ => text,
     }
 }
 
-fn how(how: How) -> String {
+fn how(how: HistoryStep) -> String {
     format!("{how:?}").to_lowercase()
 }
 
@@ -147,7 +147,7 @@ fn a_value_follows_its_literal() {
         lineage.visit(&mut |path, known| {
             if let (
                 Value::Str(text),
-                Spot::File {
+                ValuePosition::File {
                     place,
                     computed: false,
                     ..

@@ -12,8 +12,8 @@ use mapstack::value::json::{self, DumpOptions};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{Limits, load, load_aggregating};
 use mapstack::{Engine, Place};
-use mapstack_lineage::{How, LayerKind, Lineage, Reason, Spot, explain_pillar};
-use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_lineage::{HistoryStep, LayerKind, Lineage, Reason, ValuePosition, explain_pillar};
+use mapstack_pillar::{Master, PillarRequest, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// The result of checking the places of some values.
@@ -49,15 +49,15 @@ impl Found {
                     continue;
                 }
                 match spot {
-                    Spot::File { computed: true, .. } => self.computed += 1,
-                    Spot::File { place, .. } if is_at(place, value) => self.there += 1,
-                    Spot::File { place, .. } => {
+                    ValuePosition::File { computed: true, .. } => self.computed += 1,
+                    ValuePosition::File { place, .. } if is_at(place, value) => self.there += 1,
+                    ValuePosition::File { place, .. } => {
                         let text = place.source.get(place.start..).unwrap_or_default();
                         let line = text.lines().next().unwrap_or_default();
                         self.wrong
                             .push(format!("{path:?}: {} at {place}: {line}", value.repr()));
                     }
-                    Spot::Argument => self.given += 1,
+                    ValuePosition::Argument => self.given += 1,
                     _ if is_of_the_master(path) => {}
                     _ => self.unknown += 1,
                 }
@@ -215,7 +215,7 @@ fn found_in(all: &[Map]) -> Found {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("here");
         whole_pillar::write(record, &root);
-        let explained = |master: &Master, engine: &Engine, minion: &Minion, ask: &Ask| {
+        let explained = |master: &Master, engine: &Engine, minion: &Minion, ask: &PillarRequest| {
             let plain = master.compile(engine, minion, ask);
             let made = master.explain(engine, minion, ask);
             // Explaining changes nothing.
@@ -250,7 +250,9 @@ fn explained(options: &str, files: &[(&str, &str)]) -> (Map, Lineage) {
         .complete();
     let engine = Engine::new(MemoryFiles::new());
     let master = Master::new(config, Arc::new(server));
-    let pillar = master.explain(&engine, &minion, &Ask::default()).unwrap();
+    let pillar = master
+        .explain(&engine, &minion, &PillarRequest::default())
+        .unwrap();
     let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
     (pillar.data, lineage)
 }
@@ -268,10 +270,10 @@ fn history(lineage: &Lineage, path: &[&str]) -> String {
     let mut lines = vec![known.spot.to_string()];
     lines.extend(known.past.iter().rev().map(|past| {
         let how = match past.how {
-            How::Replaced => "replaced",
-            How::Joined => "joined",
-            How::Removed => "removed",
-            How::Rejected => "rejected",
+            HistoryStep::Replaced => "replaced",
+            HistoryStep::Joined => "joined",
+            HistoryStep::Removed => "removed",
+            HistoryStep::Rejected => "rejected",
             _ => "ended",
         };
         format!("{} {how}", past.spot)
@@ -519,7 +521,9 @@ fn what_an_included_template_prints_is_in_its_file() {
     let engine = Engine::new(MemoryFiles::new());
     let minion = Minion::new("web1").complete();
     let master = Master::new(config, Arc::new(roots));
-    let pillar = master.explain(&engine, &minion, &Ask::default()).unwrap();
+    let pillar = master
+        .explain(&engine, &minion, &PillarRequest::default())
+        .unwrap();
     let lineage = explain_pillar(&pillar, &minion, engine.policy()).unwrap();
     let lib = directory.path().join("lib.jinja");
     assert_eq!(

@@ -6,8 +6,8 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
-use mapstack_lineage::{ExplainedStates, Reason, Spot, explain_states};
-use mapstack_states::{Gatherer, TopOptions, Wanted};
+use mapstack_lineage::{ExplainedStates, Reason, ValuePosition, explain_states};
+use mapstack_states::{Gatherer, RequestedStates, TopOptions};
 
 type Files = BTreeMap<&'static str, String>;
 
@@ -81,7 +81,7 @@ fn explained(files: &Files, facts: &str) -> ExplainedStates {
     let engine = Engine::new(served);
     let minion = Minion::parse(facts.as_bytes(), "m").unwrap().complete();
     let gatherer = Gatherer::new(&engine, TopOptions::default());
-    let high = gatherer.high(&minion, Wanted::Highstate);
+    let high = gatherer.high(&minion, RequestedStates::Highstate);
     let settled = high.settled(&minion).unwrap();
     explain_states(&engine, &minion, &high, settled, &[])
 }
@@ -95,7 +95,7 @@ fn at<'v>(data: &'v Value, path: &[Key]) -> Option<&'v Value> {
 }
 
 /// The places that an argument has: the one in its sls if a person wrote it there, and those of what tags printed.
-fn places(explained: &ExplainedStates) -> Vec<(Vec<Key>, Spot)> {
+fn places(explained: &ExplainedStates) -> Vec<(Vec<Key>, ValuePosition)> {
     let mut places = Vec::new();
     explained.lineage.visit(&mut |path, known| {
         if matches!(known.value, Value::Map(_) | Value::List(_)) {
@@ -111,19 +111,19 @@ fn places(explained: &ExplainedStates) -> Vec<(Vec<Key>, Spot)> {
 }
 
 /// The files, or the facts, with a letter more at a place.
-fn edited(spot: &Spot) -> Option<(Files, String)> {
+fn edited(spot: &ValuePosition) -> Option<(Files, String)> {
     let (mut files, mut facts) = (files(), FACTS.to_owned());
     let insert = |text: &mut String, offset: usize| {
         let quote = usize::from(text[offset..].starts_with(['\'', '"']));
         text.insert(offset + quote, 'Z');
     };
     match spot {
-        Spot::File { computed: true, .. } => return None,
-        Spot::File { place, .. } => {
+        ValuePosition::File { computed: true, .. } => return None,
+        ValuePosition::File { place, .. } => {
             let file = place.file.trim_start_matches("salt://");
             insert(files.get_mut(file)?, place.start);
         }
-        Spot::Fact { path, .. } => {
+        ValuePosition::Fact { path, .. } => {
             // Facts of one line: the value is behind its key, or an item of the only list.
             let last = path.last()?.to_string();
             let find = |text: &str| facts.find(text).map(|at| at + text.len());
@@ -168,7 +168,7 @@ fn each_argument_has_a_place() {
     assert!(explained.refusals.is_empty(), "{:?}", explained.refusals);
     let unknown: Vec<_> = places(&explained)
         .into_iter()
-        .filter(|(_, spot)| *spot == Spot::Unknown)
+        .filter(|(_, spot)| *spot == ValuePosition::Unknown)
         .collect();
     assert_eq!(unknown, []);
 }

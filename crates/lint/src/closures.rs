@@ -6,16 +6,16 @@ use std::sync::Arc;
 use mapstack::{Engine, Error, out_of_budget};
 use mapstack_states::{Gatherer, included};
 
-use crate::states::{Made, State};
+use crate::states::{SlsRender, State};
 
 /// An sls of a formula with those that it includes.
 pub(crate) struct Closure {
     pub root: usize,
-    pub included: Arc<Included>,
+    pub included: Arc<IncludedSls>,
 }
 
 /// The sls that some sls of a formula include, themselves among them.
-pub(crate) struct Included {
+pub(crate) struct IncludedSls {
     /// The number of each sls of the formula.
     pub states: BTreeSet<usize>,
     /// Those of other formulas and saltenvs.
@@ -31,18 +31,18 @@ pub(crate) struct Closures<'c, 'e> {
     by_name: HashMap<&'c str, usize>,
     contents: Contents,
     /// The sls that one names, by the number of its contents.
-    named: HashMap<usize, Arc<Named>>,
+    named: HashMap<usize, Arc<NamedByOneSls>>,
 }
 
 /// The sls that one names, of the formula and of others.
 #[derive(Default)]
-struct Named {
+struct NamedByOneSls {
     own: Vec<usize>,
     outside: Vec<(Option<String>, String)>,
 }
 
 /// The names in each sls of a formula for a minion; `None` for an sls that does not render.
-type Graph = Vec<Option<Arc<Named>>>;
+type Graph = Vec<Option<Arc<NamedByOneSls>>>;
 
 impl<'c, 'e> Closures<'c, 'e> {
     pub fn new(
@@ -104,7 +104,7 @@ impl<'c, 'e> Closures<'c, 'e> {
     }
 
     /// The result of rendering an sls on a run.
-    fn outcome(&self, number: usize, run: usize) -> Option<&'c Arc<Result<Made, Error>>> {
+    fn outcome(&self, number: usize, run: usize) -> Option<&'c Arc<Result<SlsRender, Error>>> {
         self.states.get(number)?.outcomes.get(run)?.as_ref()
     }
 
@@ -118,8 +118,8 @@ impl<'c, 'e> Closures<'c, 'e> {
         Some(content)
     }
 
-    fn named_by(&self, number: usize, outcome: &Result<Made, Error>) -> Named {
-        let mut named = Named::default();
+    fn named_by(&self, number: usize, outcome: &Result<SlsRender, Error>) -> NamedByOneSls {
+        let mut named = NamedByOneSls::default();
         let state = &self.states[number];
         let entries = outcome.as_ref().map(|made| &*made.includes);
         for entry in entries.unwrap_or_default() {
@@ -150,14 +150,14 @@ impl<'c, 'e> Closures<'c, 'e> {
     }
 
     /// The sls that each of a graph reaches.
-    fn of_graph(&self, graph: &Graph) -> Result<Vec<(usize, Arc<Included>)>, Error> {
+    fn of_graph(&self, graph: &Graph) -> Result<Vec<(usize, Arc<IncludedSls>)>, Error> {
         let mut from: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
         for (number, named) in graph.iter().enumerate() {
             for other in named.iter().flat_map(|named| &named.own) {
                 from[*other].push(number);
             }
         }
-        let mut all: Vec<Option<Arc<Included>>> = vec![None; graph.len()];
+        let mut all: Vec<Option<Arc<IncludedSls>>> = vec![None; graph.len()];
         for root in 0..graph.len() {
             if all[root].is_some() {
                 continue;
@@ -174,7 +174,7 @@ impl<'c, 'e> Closures<'c, 'e> {
             let named = states.iter().filter_map(|number| graph[*number].as_ref());
             let outside = named.flat_map(|named| &named.outside).cloned().collect();
             let alike: Vec<usize> = states.intersection(&around).copied().collect();
-            let reached = Arc::new(Included { states, outside });
+            let reached = Arc::new(IncludedSls { states, outside });
             for number in alike {
                 all[number] = Some(reached.clone());
             }
@@ -230,7 +230,7 @@ struct Contents {
 
 impl Contents {
     /// The number of what an sls renders to.
-    fn of(&mut self, sls: usize, outcome: &Arc<Result<Made, Error>>) -> usize {
+    fn of(&mut self, sls: usize, outcome: &Arc<Result<SlsRender, Error>>) -> usize {
         let address = Arc::as_ptr(outcome) as usize;
         if let Some(known) = self.by_address.get(&address) {
             return *known;

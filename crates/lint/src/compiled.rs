@@ -7,7 +7,9 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind, out_of_budget};
 use mapstack_states::compile::{CompileOptions, Refusal, RefusalKind};
-use mapstack_states::{Gathered, Gatherer, GotSls, Places, Rendered, TopOptions, Wanted};
+use mapstack_states::{
+    GatheredStates, Gatherer, GotSls, Places, RequestedStates, SlsData, TopOptions,
+};
 
 use crate::closures::{Closure, Closures, taken, taken_from};
 use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
@@ -58,8 +60,8 @@ struct Compiled {
 fn compiled(
     gatherer: &Gatherer<'_>,
     subject: &Subject<'_>,
-    (minion, wanted): (&Minion, Wanted<'_>),
-    (gathered, is_open): (&Gathered, bool),
+    (minion, wanted): (&Minion, RequestedStates<'_>),
+    (gathered, is_open): (&GatheredStates, bool),
 ) -> Result<Compiled, Error> {
     let high = gatherer.high_of(minion, wanted, gathered);
     let low = high.low(minion)?;
@@ -93,8 +95,8 @@ impl Subject<'_> {
         &mut self,
         gatherer: &Gatherer<'_>,
         minions: &[Minion],
-        gathered: &[Gathered],
-        alone: &[(String, Gathered)],
+        gathered: &[GatheredStates],
+        alone: &[(String, GatheredStates)],
     ) -> Result<(), Error> {
         let mut groups = Groups::new();
         for (run, (minion, gathered)) in minions.iter().zip(gathered).enumerate() {
@@ -107,7 +109,7 @@ impl Subject<'_> {
         let done = side_by_side(&groups, |runs| {
             let (minion, gathered) = (&minions[runs[0]], &gathered[runs[0]]);
             let is_open = gathered.sls.iter().any(|sls| self.is_empty_elsewhere(sls));
-            let of = (minion, Wanted::Highstate);
+            let of = (minion, RequestedStates::Highstate);
             compiled(gatherer, self, of, (gathered, is_open))
         })?;
         let mut faults = Faults::default();
@@ -137,7 +139,7 @@ impl Subject<'_> {
         &self,
         gatherer: &Gatherer<'_>,
         first: &Minion,
-        alone: &[(String, Gathered)],
+        alone: &[(String, GatheredStates)],
         faults: &mut Faults,
     ) -> Result<(), Error> {
         let from = taken_from(alone.iter().map(|(_, gathered)| {
@@ -155,7 +157,7 @@ impl Subject<'_> {
             }
             let names = std::slice::from_ref(name);
             let saltenv = &self.saltenv;
-            let of = (first, Wanted::Sls { saltenv, names });
+            let of = (first, RequestedStates::Sls { saltenv, names });
             Some(compiled(gatherer, self, of, (gathered, true)))
         })?;
         faults.compiled_with_others = taken(&from).count();
@@ -185,7 +187,7 @@ impl Subject<'_> {
 
     /// True if an sls lies elsewhere and an empty one takes its place, or if it cannot be rendered here.
     fn is_empty_elsewhere(&self, sls: &GotSls) -> bool {
-        let Rendered { data, warnings, .. } = &*sls.rendered;
+        let SlsData { data, warnings, .. } = &*sls.rendered;
         let is_empty = data.as_ref().is_ok_and(|data| !data.truthy());
         let mut warnings = warnings.iter();
         warnings.any(|warning| warning.kind == ErrorKind::Unsupported)
@@ -223,7 +225,8 @@ impl Subject<'_> {
             let (gathered, is_open) = self.gathered(&gatherer, closure, *run);
             let names = std::slice::from_ref(&self.states[closure.root].name);
             let saltenv = &self.saltenv;
-            let of = (self.runs[*run].minion, Wanted::Sls { saltenv, names });
+            let sls = RequestedStates::Sls { saltenv, names };
+            let of = (self.runs[*run].minion, sls);
             Some(compiled(&gatherer, self, of, (&gathered, is_open)))
         })?;
         let mut faults = Faults::default();
@@ -301,13 +304,18 @@ impl Subject<'_> {
     }
 
     /// The sls of a closure as gathered, and true if it includes some of other formulas, in whose place are empty ones.
-    fn gathered(&self, gatherer: &Gatherer<'_>, closure: &Closure, run: usize) -> (Gathered, bool) {
+    fn gathered(
+        &self,
+        gatherer: &Gatherer<'_>,
+        closure: &Closure,
+        run: usize,
+    ) -> (GatheredStates, bool) {
         let got = |saltenv: &str, name: &str, path: String, data| GotSls {
             saltenv: saltenv.to_owned(),
             name: name.to_owned(),
             path,
             included_by: None,
-            rendered: Arc::new(Rendered::of(data)),
+            rendered: Arc::new(SlsData::of(data)),
         };
         let own = closure.included.states.iter().filter_map(|number| {
             let state = &self.states[*number];
@@ -331,9 +339,9 @@ impl Subject<'_> {
                 Some(got(saltenv, name, path, Ok(Value::map())))
             });
         let sls = own.chain(outside).collect();
-        let gathered = Gathered {
+        let gathered = GatheredStates {
             sls,
-            ..Gathered::default()
+            ..GatheredStates::default()
         };
         (gathered, !closure.included.outside.is_empty())
     }
@@ -390,7 +398,7 @@ impl Faults {
 }
 
 /// The key by which minions share compiled states.
-fn group_of(minion: &Minion, gathered: &Gathered) -> String {
+fn group_of(minion: &Minion, gathered: &GatheredStates) -> String {
     let CompileOptions {
         disabled_requisites,
         disabled_states,

@@ -7,12 +7,12 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
 use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, sls_name};
-use mapstack_states::{Gathered, Gatherer, ProblemKind, Rendered, TopOptions};
+use mapstack_states::{GatheredStates, Gatherer, ProblemKind, SlsData, TopOptions};
 
 use crate::document::SourceFile;
 use crate::pillar::PillarKeys;
-use crate::states::{Made, State, made_of, unknown_renderer, why_not_rendered};
-use crate::subject::{Dialect, Examined, Subject, TopFault, TopProblem, read_files};
+use crate::states::{SlsRender, State, made_of, unknown_renderer, why_not_rendered};
+use crate::subject::{Dialect, ExaminedMinion, Subject, TopFault, TopProblem, read_files};
 use crate::templates::Templates;
 use crate::work::side_by_side;
 
@@ -44,7 +44,7 @@ impl Estate {
 
 /// The numbers of sls of an estate that were looked at, and that there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reached {
+pub struct SlsCounts {
     /// Those that some minion gets.
     pub gotten: usize,
     /// Those that none gets, which were rendered for one minion.
@@ -54,7 +54,7 @@ pub struct Reached {
 }
 
 /// The rendered sls, by the address of the shared result.
-type MadeOf = HashMap<*const Rendered, Arc<Result<Made, Error>>>;
+type MadeOf = HashMap<*const SlsData, Arc<Result<SlsRender, Error>>>;
 
 impl<'s> Subject<'s> {
     /// The states of a saltenv, as the minions get them.
@@ -63,7 +63,7 @@ impl<'s> Subject<'s> {
         (saltenv, estate): (&'s str, &Estate),
         minions: &'s [Minion],
         secrets: &'s Secrets,
-    ) -> Result<(Self, Reached), Error> {
+    ) -> Result<(Self, SlsCounts), Error> {
         let mut files = read_files(engine, "", saltenv)?;
         let mut ignored = BTreeMap::new();
         for (folder, why) in &estate.others {
@@ -79,7 +79,7 @@ impl<'s> Subject<'s> {
         }
         let survey = engine.survey_files(files.keys().cloned().collect(), saltenv)?;
         let templates = Templates::read(engine, saltenv, &survey);
-        let run = |minion| Examined {
+        let run = |minion| ExaminedMinion {
             minion,
             supported: true,
             layered: None,
@@ -120,7 +120,7 @@ impl<'s> Subject<'s> {
     }
 
     /// Render what each minion gets, then what none gets.
-    fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<Reached, Error> {
+    fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<SlsCounts, Error> {
         let gatherer = Gatherer::new(self.engine, estate.options.clone());
         let gatherer = gatherer.secrets(self.secrets.clone()).giving_up();
         let gathered = side_by_side(minions, |minion| gatherer.gather(minion))?;
@@ -150,9 +150,9 @@ impl<'s> Subject<'s> {
             let alone = side_by_side(&unnamed, |name| gatherer.alone(first, &self.saltenv, name))?;
             for gathered in &alone {
                 // Its includes are gotten, or are unnamed themselves.
-                let own = Gathered {
+                let own = GatheredStates {
                     sls: gathered.sls.iter().take(1).cloned().collect(),
-                    ..Gathered::default()
+                    ..GatheredStates::default()
                 };
                 self.add(&mut states, &mut made, 0, &own, minions.len());
             }
@@ -173,14 +173,14 @@ impl<'s> Subject<'s> {
             }
         }
         self.states = states.into_values().collect();
-        Ok(Reached {
+        Ok(SlsCounts {
             gotten,
             unnamed: unnamed.len(),
             has_top: has_top(&gathered),
         })
     }
 
-    fn note_other_saltenvs(&mut self, gathered: &[Gathered]) {
+    fn note_other_saltenvs(&mut self, gathered: &[GatheredStates]) {
         for sls in gathered.iter().flat_map(|one| &one.sls) {
             if sls.saltenv != self.saltenv {
                 let of = self.of_other_saltenvs.entry(sls.saltenv.clone());
@@ -194,7 +194,7 @@ impl<'s> Subject<'s> {
         states: &mut BTreeMap<String, State>,
         made: &mut MadeOf,
         run: usize,
-        gathered: &Gathered,
+        gathered: &GatheredStates,
         count: usize,
     ) {
         for sls in gathered
@@ -230,7 +230,7 @@ fn is_top(path: &str, options: &TopOptions) -> bool {
 }
 
 /// The parts of a render that rules look at.
-fn outcome(rendered: &Rendered) -> Result<Made, Error> {
+fn outcome(rendered: &SlsData) -> Result<SlsRender, Error> {
     let made = match &rendered.data {
         Ok(value) => made_of(value),
         Err(error) => return Err(error.clone()),
@@ -246,7 +246,7 @@ fn outcome(rendered: &Rendered) -> Result<Made, Error> {
     }
 }
 
-fn has_top(gathered: &[Gathered]) -> bool {
+fn has_top(gathered: &[GatheredStates]) -> bool {
     gathered.iter().any(|one| match &one.top {
         Some(Ok(top)) => top.is_there,
         Some(Err(_)) => true,
@@ -255,7 +255,11 @@ fn has_top(gathered: &[Gathered]) -> bool {
 }
 
 /// The names in top files that do not exist, each once with its minions.
-fn problems(subject: &Subject<'_>, gathered: &[Gathered], minions: &[Minion]) -> Vec<TopProblem> {
+fn problems(
+    subject: &Subject<'_>,
+    gathered: &[GatheredStates],
+    minions: &[Minion],
+) -> Vec<TopProblem> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut failed: BTreeMap<String, (Error, Vec<String>)> = BTreeMap::new();
     let mut doubtful: Vec<(Diagnostic, Vec<String>)> = Vec::new();

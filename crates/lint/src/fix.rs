@@ -31,7 +31,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> String {
 
 /// A file that findings change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fixed {
+pub struct FixedFile {
     /// The text before.
     pub before: String,
     /// The text after.
@@ -42,7 +42,7 @@ pub struct Fixed {
 
 /// The files that findings change, by their names.
 #[must_use]
-pub fn fixed(findings: &[Finding]) -> BTreeMap<String, Fixed> {
+pub fn fixed(findings: &[Finding]) -> BTreeMap<String, FixedFile> {
     let mut edits: BTreeMap<&str, (&str, Vec<Edit>, usize)> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| !finding.fix.is_empty()) {
         let (_, of_file, count) = edits
@@ -54,7 +54,7 @@ pub fn fixed(findings: &[Finding]) -> BTreeMap<String, Fixed> {
     let change = |(file, (before, edits, findings)): (&str, (&str, Vec<Edit>, usize))| {
         (
             file.to_owned(),
-            Fixed {
+            FixedFile {
                 before: before.into(),
                 after: apply(before, &edits),
                 findings,

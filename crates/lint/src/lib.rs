@@ -38,7 +38,7 @@ mod templates;
 mod work;
 
 pub use document::{Content, Document, Scalar, SourceFile};
-pub use estate::{Estate, Reached};
+pub use estate::{Estate, SlsCounts};
 pub use finding::{Edit, Finding, Level};
 pub use levels::Levels;
 pub use linter::{Linter, SchemaFrom};
@@ -47,7 +47,7 @@ pub use mapstack_states::TopOptions;
 pub use report::{Report, Sources};
 pub use rule::Rule;
 pub use rules::{
-    NOT_FETCHED, Unanswered, Violations, accidents, joined, not_checked, of_assumed_grains,
+    CallsWithoutAnswer, NOT_FETCHED, Violations, accidents, joined, not_checked, of_assumed_grains,
     offline, on, origin, read_schema, rule_of_failure, traps, unanswered_by,
 };
-pub use subject::Looked;
+pub use subject::FileCounts;

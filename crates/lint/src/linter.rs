@@ -6,7 +6,9 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, platforms};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value, json};
-use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Means, Way};
+use mapstack::{
+    Configuration, ConfigurationMethod, DataOptions, Diagnostic, Engine, Error, ErrorKind, Means,
+};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
@@ -331,7 +333,7 @@ impl Linter<'_> {
     fn infer_schema_of_map(&self, formula: &str) -> Result<Value, Error> {
         let options = self.options.clone();
         let configuration = Configuration::of(self.engine, formula, &self.saltenv, options)?;
-        if configuration.way() == Way::Data {
+        if configuration.way() == ConfigurationMethod::Data {
             let message = format!("the formula {formula} has no parameter file with values");
             let error = Error::new(ErrorKind::DataSource, message);
             return Err(

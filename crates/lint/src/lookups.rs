@@ -6,7 +6,7 @@ use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use crate::document::SourceFile;
 use crate::origins::{salt_function, text_of};
-use crate::templates::Parsed;
+use crate::templates::LocatedTemplate;
 
 /// The keys of the pillar that a template looks up by literals, with their places.
 ///
@@ -18,7 +18,8 @@ use crate::templates::Parsed;
 /// ```
 #[must_use]
 pub fn pillar_keys(file: &SourceFile) -> Vec<(String, Place)> {
-    let Some(parsed) = Parsed::of(file.path.clone(), file.shown.clone(), &file.text) else {
+    let Some(parsed) = LocatedTemplate::of(file.path.clone(), file.shown.clone(), &file.text)
+    else {
         return Vec::new();
     };
     let is_bound = parsed.binds("pillar") > 0;
@@ -35,7 +36,7 @@ fn is_pillar(e: &Expr) -> bool {
 }
 
 /// The key that a call of `pillar.get` looks up.
-fn called(parsed: &Parsed, e: &Expr) -> Option<String> {
+fn called(parsed: &LocatedTemplate, e: &Expr) -> Option<String> {
     let ExprKind::Call { callee, args } = &e.kind else {
         return None;
     };

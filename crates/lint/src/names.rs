@@ -33,11 +33,11 @@ static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
 /// The names of grains, those of the minions at hand among them.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
-    known: BTreeMap<&'static str, Known>,
+    known: BTreeMap<&'static str, KnownGrains>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct KnownGrains {
     /// As minions have them.
     names: BTreeSet<String>,
     /// With # for each run of digits.
@@ -46,14 +46,14 @@ struct Known {
 
 /// The mistake in a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Never {
+pub(crate) struct NameMistake {
     /// The name that was probably meant.
     pub near: Option<String>,
     /// The grain that does have the name.
     pub other: Option<&'static str>,
 }
 
-impl Never {
+impl NameMistake {
     /// The advice about the name that was meant, as far as it is known.
     pub fn help(&self) -> Option<String> {
         let other = self
@@ -71,7 +71,7 @@ impl Never {
 static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
     let known = GRAINS
         .into_iter()
-        .map(|grain| (grain, Known::default()))
+        .map(|grain| (grain, KnownGrains::default()))
         .collect();
     let mut names = Names { known };
     for (grain, shape) in RECORDED.iter() {
@@ -193,7 +193,7 @@ impl Names {
     }
 
     /// Why a grain never has a name; nothing if it may.
-    pub fn never(&self, grain: &str, name: &str) -> Option<Never> {
+    pub fn never(&self, grain: &str, name: &str) -> Option<NameMistake> {
         let known = self.known.get(grain)?;
         if known.shapes.contains(&shape(name)) || known.names.contains(name) {
             return None;
@@ -206,11 +206,11 @@ impl Names {
                     .is_some_and(|known| known.names.contains(name))
         };
         let (near, other) = (known.near(name), GRAINS.iter().find(has).copied());
-        (near.is_some() || COMPLETE.contains(&grain)).then_some(Never { near, other })
+        (near.is_some() || COMPLETE.contains(&grain)).then_some(NameMistake { near, other })
     }
 }
 
-impl Known {
+impl KnownGrains {
     /// A name that differs by its case, leaves words out, or is misspelt.
     fn near(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();

@@ -6,7 +6,7 @@ use mapstack::value::{Str, Value};
 use mapstack::{ImportSite, Place};
 use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind};
 
-use crate::templates::{Parsed, Templates, names};
+use crate::templates::{LocatedTemplate, Templates, names};
 
 /// The facts behind a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ struct Fact {
 
 /// The value that a failing expression asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedValue {
     /// The object that has it, as it is written.
     pub object: String,
     /// The last name of it.
@@ -121,7 +121,7 @@ impl<'t> Tracer<'t> {
     }
 
     /// The value that the expression at a place asks for, by the message of its failure.
-    pub fn wanted(&self, place: &Place, message: &str) -> Option<Wanted> {
+    pub fn wanted(&self, place: &Place, message: &str) -> Option<WantedValue> {
         let parsed = self.templates.at(place)?;
         let inside =
             |e: &&Expr| place.start <= e.span.start as usize && e.span.end as usize <= place.end;
@@ -143,7 +143,7 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn expr(&mut self, parsed: &'t Parsed, e: &'t Expr) -> Vec<Fact> {
+    fn expr(&mut self, parsed: &'t LocatedTemplate, e: &'t Expr) -> Vec<Fact> {
         match &e.kind {
             ExprKind::Name(name) => self.name(parsed, name),
             ExprKind::Attr(object, name) => below(self.expr(parsed, object), name),
@@ -197,7 +197,7 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn call(&mut self, parsed: &'t Parsed, callee: &'t Expr, args: &'t Args) -> Vec<Fact> {
+    fn call(&mut self, parsed: &'t LocatedTemplate, callee: &'t Expr, args: &'t Args) -> Vec<Fact> {
         let first = args.positional.first();
         if let Some(function) = salt_function(callee) {
             return match (function, first) {
@@ -236,7 +236,7 @@ impl<'t> Tracer<'t> {
         facts
     }
 
-    fn parts(&mut self, parsed: &'t Parsed, args: &'t Args) -> Vec<Fact> {
+    fn parts(&mut self, parsed: &'t LocatedTemplate, args: &'t Args) -> Vec<Fact> {
         let all = args
             .positional
             .iter()
@@ -250,7 +250,7 @@ impl<'t> Tracer<'t> {
     }
 
     /// The facts behind a call that looks up a key of the pillar.
-    fn pillar(&mut self, parsed: &'t Parsed, key: &'t Expr, args: &'t Args) -> Vec<Fact> {
+    fn pillar(&mut self, parsed: &'t LocatedTemplate, key: &'t Expr, args: &'t Args) -> Vec<Fact> {
         let rest: Vec<&Expr> = args
             .positional
             .iter()
@@ -283,7 +283,7 @@ impl<'t> Tracer<'t> {
     /// The facts behind a name that a statement imports from another template.
     fn imported(
         &mut self,
-        parsed: &'t Parsed,
+        parsed: &'t LocatedTemplate,
         import: &Stmt,
         names: &'t [(Str, Str)],
         name: &str,
@@ -299,7 +299,7 @@ impl<'t> Tracer<'t> {
     }
 
     /// The facts behind a variable: of everything that binds it anywhere in the template.
-    fn name(&mut self, parsed: &'t Parsed, name: &'t str) -> Vec<Fact> {
+    fn name(&mut self, parsed: &'t LocatedTemplate, name: &'t str) -> Vec<Fact> {
         let root = match name {
             "pillar" => Some(Root::Pillar),
             "grains" => Some(Root::Grains),
@@ -401,8 +401,8 @@ fn member(e: &Expr) -> Option<Member<'_>> {
 }
 
 impl Member<'_> {
-    fn wanted(&self, parsed: &Parsed, is_absent: bool) -> Wanted {
-        Wanted {
+    fn wanted(&self, parsed: &LocatedTemplate, is_absent: bool) -> WantedValue {
+        WantedValue {
             object: parsed.source(self.object.span).to_owned(),
             key: self.key.to_string(),
             is_absent,
@@ -485,7 +485,7 @@ fn calls_by_variable(callee: &Expr) -> bool {
 
 /// The facts that a call of `salt[name]` may look up where the template names a function for that: the key that it
 /// passes, or those of the sources that the template lists, as in `'C@' ~ tplroot`.
-fn by_sources(parsed: &Parsed, key: Option<&Expr>) -> Vec<Fact> {
+fn by_sources(parsed: &LocatedTemplate, key: Option<&Expr>) -> Vec<Fact> {
     let expressions = parsed.expressions();
     let names_one = |e: &&Expr| matches!(&e.kind, ExprKind::Const(Value::Str(name)) if ["pillar.get", "config.get"].contains(&&**name));
     if !expressions.iter().any(names_one) {
@@ -544,7 +544,7 @@ fn is_plain(e: &Expr) -> bool {
 }
 
 /// The text of an expression of literals and the names of the formula's own place.
-pub(crate) fn text_of(parsed: &Parsed, e: &Expr) -> Option<String> {
+pub(crate) fn text_of(parsed: &LocatedTemplate, e: &Expr) -> Option<String> {
     match &e.kind {
         ExprKind::Const(Value::Str(text)) => Some(text.to_string()),
         ExprKind::Name(name) if **name == *"tplroot" => {

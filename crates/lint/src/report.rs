@@ -8,13 +8,13 @@ use mapstack::secrets::{Redacted, Secrets};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};
-use crate::estate::Reached;
+use crate::estate::SlsCounts;
 use crate::finding::{Finding, Level};
 use crate::levels::Levels;
 use crate::mask;
 use crate::pillar::PillarKeys;
-use crate::rules::Unanswered;
-use crate::subject::Looked;
+use crate::rules::CallsWithoutAnswer;
+use crate::subject::FileCounts;
 use crate::suppress::Suppressions;
 
 /// The files that findings are about: their comments silence rules, and what is secret in them is not shown.
@@ -38,14 +38,14 @@ pub struct Report {
     /// The number of files.
     pub files: usize,
     /// The number of them that were looked at, by kind.
-    pub looked: Looked,
+    pub looked: FileCounts,
     /// The number of minions that the formula ran for.
     pub minions: usize,
     /// The number of them that the formula is for, as its `FORMULA` file says: failures on the others do not count.
     pub supported: usize,
     /// Functions that templates call without an answer, with the minions on which the formula could
     /// not be followed further.
-    pub unanswered: BTreeMap<String, Unanswered>,
+    pub unanswered: BTreeMap<String, CallsWithoutAnswer>,
     /// Files that no rule looked into, by their paths on the file server, with the reason.
     pub ignored: BTreeMap<String, String>,
     /// Files that fail for lack of facts which no minion here has, as a person would open them: what is behind the
@@ -58,7 +58,7 @@ pub struct Report {
     /// The keys that its files can give, if it is about the pillar.
     pub keys: Option<Arc<PillarKeys>>,
     /// The sls of an estate that were reached, if it is about an estate's states.
-    pub reached: Option<Reached>,
+    pub reached: Option<SlsCounts>,
     /// The number of checks that the budget of the run was too small for.
     pub unfinished: usize,
     /// Remarks on what else was not looked at, a sentence each.
@@ -107,7 +107,7 @@ impl Report {
             broken: BTreeSet::new(),
             left_out: Vec::new(),
             keys: None,
-            looked: Looked::default(),
+            looked: FileCounts::default(),
             minions: 0,
             supported: 0,
             unanswered: BTreeMap::new(),

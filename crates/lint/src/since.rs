@@ -10,7 +10,7 @@ pub type InCommon<'c> = dyn Fn(&str) -> String + 'c;
 
 /// A finding, as far as the lines above it do not matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
+struct FindingKey {
     rule: Rule,
     file: String,
     message: String,
@@ -18,14 +18,14 @@ struct Seen {
     line: String,
 }
 
-impl Seen {
+impl FindingKey {
     fn of(finding: &Finding, in_common: &InCommon<'_>) -> Self {
         let place = &finding.place;
         let line = match finding.whole_file {
             true => "",
             false => place.line_text(),
         };
-        Seen {
+        FindingKey {
             rule: finding.rule,
             file: in_common(&place.file),
             message: in_common(&finding.message),
@@ -35,15 +35,15 @@ impl Seen {
 }
 
 /// The findings of a state before; each accounts for one of now.
-struct Old(Vec<Option<Seen>>);
+struct OldFindings(Vec<Option<FindingKey>>);
 
-impl Old {
+impl OldFindings {
     /// Match findings that have the same key, as often as both states have it.
     fn matching<'s, K: Hash + Eq>(
         &mut self,
-        found: &'s [Seen],
+        found: &'s [FindingKey],
         is_old: &mut [bool],
-        key: impl for<'a> Fn(&'a Seen) -> K,
+        key: impl for<'a> Fn(&'a FindingKey) -> K,
     ) {
         let mut left: HashMap<K, Vec<usize>> = HashMap::new();
         for (at, old) in self.0.iter().enumerate() {
@@ -73,9 +73,13 @@ pub fn only_new(
     then: &InCommon<'_>,
 ) -> usize {
     let of_before = before.iter().flat_map(|(_, report)| &report.findings);
-    let mut old = Old(of_before.map(|one| Some(Seen::of(one, then))).collect());
+    let mut old = OldFindings(
+        of_before
+            .map(|one| Some(FindingKey::of(one, then)))
+            .collect(),
+    );
     let found = reports.iter().flat_map(|(_, report)| &report.findings);
-    let found: Vec<Seen> = found.map(|one| Seen::of(one, now)).collect();
+    let found: Vec<FindingKey> = found.map(|one| FindingKey::of(one, now)).collect();
     let mut is_old = vec![false; found.len()];
     let text = String::clone;
     old.matching(&found, &mut is_old, |one| {

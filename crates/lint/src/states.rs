@@ -11,7 +11,7 @@ use mapstack_states::{Exhausting, included};
 
 use crate::document::SourceFile;
 use crate::origins::text_of;
-use crate::templates::{Parsed, Templates, words};
+use crate::templates::{LocatedTemplate, Templates, words};
 use crate::work::side_by_side;
 
 /// An sls, and what it renders to for each minion.
@@ -21,7 +21,7 @@ pub(crate) struct State {
     pub name: String,
     /// By the number of the run; nothing where the formula is not for that minion. Minions that the templates
     /// cannot tell apart share one.
-    pub outcomes: Vec<Option<Arc<Result<Made, Error>>>>,
+    pub outcomes: Vec<Option<Arc<Result<SlsRender, Error>>>>,
     /// The runs on which it would be used: all, or those where another sls of the formula includes it.
     pub used: BTreeSet<usize>,
     /// True if another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
@@ -33,7 +33,7 @@ pub(crate) struct State {
 
 /// The rendered data of an sls, as far as rules look at it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Made {
+pub(crate) struct SlsRender {
     /// The data itself, of a formula's sls.
     pub data: Value,
     /// Its `include`.
@@ -129,7 +129,7 @@ impl Library<'_> {
             Arc::new(exhausting.try_once_more(path, || self.made(minion, path)))
         };
         let rendered = side_by_side(&jobs, render)?;
-        let known: HashMap<(usize, usize), Arc<Result<Made, Error>>> =
+        let known: HashMap<(usize, usize), Arc<Result<SlsRender, Error>>> =
             jobs.iter().map(|(job, _)| *job).zip(rendered).collect();
         let state = |(number, file): (usize, &Arc<SourceFile>)| {
             let outcome = |(kind, target): (&usize, &Target<'_>)| {
@@ -212,7 +212,7 @@ impl Library<'_> {
             .collect()
     }
 
-    fn made(&self, minion: &Minion, path: &str) -> Result<Made, Error> {
+    fn made(&self, minion: &Minion, path: &str) -> Result<SlsRender, Error> {
         let run = self
             .engine
             .run(minion)
@@ -220,7 +220,7 @@ impl Library<'_> {
             .following_secrets();
         // Only this run knows the texts that templates made of secrets.
         let redacted = |e: Error| e.redacted(&self.secrets.clone().derived(run.secret_texts()));
-        let rendered = run.sls(path).map(|value| Made {
+        let rendered = run.sls(path).map(|value| SlsRender {
             data: value.clone(),
             ..made_of(&value)
         });
@@ -273,7 +273,7 @@ impl Library<'_> {
 
     /// True if templates call a function that looks at grains which no argument has to name, such as
     /// `grains.filter_by`.
-    fn looks_around(&self, read: &[&Parsed]) -> bool {
+    fn looks_around(&self, read: &[&LocatedTemplate]) -> bool {
         let is_plain = |name: &str| PLAIN.contains(&name) || name.starts_with("log.");
         let mut calls = self
             .calls
@@ -283,7 +283,7 @@ impl Library<'_> {
     }
 
     /// True if an id, which is another for every minion, makes a difference: a file is for it, or a template names it.
-    fn is_known_by(&self, id: &Value, read: &[&Parsed]) -> bool {
+    fn is_known_by(&self, id: &Value, read: &[&LocatedTemplate]) -> bool {
         let id = id.to_string();
         // Names of hosts are several words.
         let parts = words([&*id]);
@@ -292,7 +292,7 @@ impl Library<'_> {
     }
 
     /// The templates that an sls comes to, with or without the formula's map and what only that loads.
-    fn read_by(&self, file: &SourceFile, without_map: bool) -> Vec<&Parsed> {
+    fn read_by(&self, file: &SourceFile, without_map: bool) -> Vec<&LocatedTemplate> {
         let is_map = |path: &str| without_map && path == self.map;
         self.templates.read_from(&file.path, self.imports, is_map)
     }
@@ -322,8 +322,8 @@ pub(crate) fn unknown_renderer(warning: Diagnostic) -> Error {
     }
 }
 
-pub(crate) fn made_of(value: &Value) -> Made {
-    let mut made = Made::default();
+pub(crate) fn made_of(value: &Value) -> SlsRender {
+    let mut made = SlsRender::default();
     match value {
         Value::Map(map) => {
             match map.get("include") {
@@ -388,8 +388,9 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
     // What an sls includes on a run, by its number; minions that share a render include the same.
     let mut edges: Vec<Vec<Option<Arc<BTreeSet<usize>>>>> = Vec::new();
     for (from, state) in states.iter().enumerate() {
-        let mut known: HashMap<*const Result<Made, Error>, Arc<BTreeSet<usize>>> = HashMap::new();
-        let of = |outcome: &Option<Arc<Result<Made, Error>>>| {
+        let mut known: HashMap<*const Result<SlsRender, Error>, Arc<BTreeSet<usize>>> =
+            HashMap::new();
+        let of = |outcome: &Option<Arc<Result<SlsRender, Error>>>| {
             let outcome = outcome.as_ref()?;
             let made = outcome.as_ref().as_ref().ok()?;
             let included = known.entry(Arc::as_ptr(outcome)).or_insert_with(|| {
@@ -442,7 +443,7 @@ impl State {
     }
 
     /// The runs on which it is used, with their results.
-    pub fn used(&self) -> impl Iterator<Item = (usize, &Result<Made, Error>)> {
+    pub fn used(&self) -> impl Iterator<Item = (usize, &Result<SlsRender, Error>)> {
         self.used
             .iter()
             .filter_map(|run| Some((*run, &**self.outcomes.get(*run)?.as_ref()?)))

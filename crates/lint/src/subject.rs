@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
-use mapstack::trace::{Asked, Event};
+use mapstack::trace::{Event, TracedRequest};
 use mapstack::value::{Extent, Key, Map, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
-use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, Sought, WhyNot};
+use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, SoughtFiles, WhyNot};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use crate::compiled::Fault;
@@ -45,13 +45,13 @@ pub(crate) struct Subject<'s> {
     pub templates: Templates,
     /// Every readable text below the formula's folder, by its path.
     pub files: BTreeMap<String, Arc<SourceFile>>,
-    pub runs: Vec<Examined<'s>>,
+    pub runs: Vec<ExaminedMinion<'s>>,
     /// Its states, rendered.
     pub states: Vec<State>,
     /// Files of the formula that nothing looks at, with the reason.
     pub ignored: BTreeMap<String, String>,
     /// The files that the first successful run looked for.
-    pub(crate) sought: OnceLock<Option<Sought>>,
+    pub(crate) sought: OnceLock<Option<SoughtFiles>>,
     /// The directories with parameter files.
     pub directories: BTreeSet<String>,
     /// Data files as YAML, each text once.
@@ -112,7 +112,7 @@ pub(crate) enum TopFault {
 /// The number of files of each kind that were looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Looked {
+pub struct FileCounts {
     /// Sls that were rendered.
     pub states: usize,
     /// Parameter files.
@@ -124,7 +124,7 @@ pub struct Looked {
 }
 
 /// The result of the layers, with its lineage.
-pub(crate) type Layered = Result<(Value, Lineage), Error>;
+pub(crate) type LayeredResult = Result<(Value, Lineage), Error>;
 
 /// The name of a formula, as its folder has it.
 fn name_of(formula: &str) -> Result<String, Error> {
@@ -141,13 +141,13 @@ fn name_of(formula: &str) -> Result<String, Error> {
 }
 
 /// The results of the formula on one minion.
-pub(crate) struct Examined<'s> {
+pub(crate) struct ExaminedMinion<'s> {
     pub minion: &'s Minion,
     /// True if the formula says that it is for such systems.
     pub supported: bool,
     /// Its layers, if it has parameter files and their values are few enough for the rules. Minions that differ in nothing
     /// of them share them.
-    pub layered: Option<Arc<Layered>>,
+    pub layered: Option<Arc<LayeredResult>>,
     /// The reason for which it has no layers despite its parameter files.
     pub too_large: Option<String>,
     /// The error of its `map.jinja`.
@@ -159,7 +159,7 @@ pub(crate) struct Examined<'s> {
     pub secret_texts: Vec<Str>,
 }
 
-impl Examined<'_> {
+impl ExaminedMinion<'_> {
     pub fn data(&self) -> Option<(&Value, &Lineage)> {
         let layered = self.layered.as_deref()?;
         let (data, lineage) = layered.as_ref().ok()?;
@@ -215,7 +215,7 @@ impl<'s> Subject<'s> {
             );
         }
         let dialect = Dialect::of(&survey, &files, &formula);
-        let supported = Supported::read(engine, saltenv, &files, minions);
+        let supported = SupportedSystems::read(engine, saltenv, &files, minions);
         let templates = Templates::read(engine, saltenv, &survey);
         let mut subject = Subject {
             engine,
@@ -266,8 +266,8 @@ impl<'s> Subject<'s> {
         minions: &'s [Minion],
         has_parameters: bool,
         form: Option<&MapForm>,
-        supported: &Supported,
-    ) -> Result<Vec<Examined<'s>>, Error> {
+        supported: &SupportedSystems,
+    ) -> Result<Vec<ExaminedMinion<'s>>, Error> {
         let minions: Vec<&Minion> = minions.iter().collect();
         let examined = |&minion: &&'s Minion| {
             let run = || {
@@ -286,7 +286,7 @@ impl<'s> Subject<'s> {
                 .unwrap_or_default();
             let runs = of_layers.iter().chain(of_map.map(|(run, _)| run));
             let secret_texts: Vec<Str> = runs.flat_map(Run::secret_texts).collect();
-            Examined {
+            ExaminedMinion {
                 minion,
                 supported: supported.has(minion),
                 layered,
@@ -337,7 +337,7 @@ impl<'s> Subject<'s> {
             .map(|name| &**name)
             .collect();
         let is_all = names.len() <= 1 && sites().all(|site| !site.names.is_empty());
-        let target = |run: &Examined<'s>| Target {
+        let target = |run: &ExaminedMinion<'s>| Target {
             minion: run.minion,
             is_supported: run.supported,
             map: is_all.then(|| run.map_text.clone()),
@@ -372,7 +372,7 @@ impl<'s> Subject<'s> {
             let mut states = self.states.iter();
             states.any(|state| state.is_rendered(number) && sets(state, name))
         };
-        let is_fixed = |(number, run): (usize, &Examined<'_>)| {
+        let is_fixed = |(number, run): (usize, &ExaminedMinion<'_>)| {
             let error = run.map_error.as_ref()?;
             let message = error.diagnostic().message.strip_suffix("' is undefined")?;
             let (_, name) = message.split_once('\'')?;
@@ -385,12 +385,12 @@ impl<'s> Subject<'s> {
     }
 
     /// The number of files of each kind that rules looked at.
-    pub fn looked(&self) -> Looked {
+    pub fn looked(&self) -> FileCounts {
         let of_states: BTreeSet<&str> = self.states.iter().map(|state| &*state.file.path).collect();
         let documents = self.documents.iter().map(|one| &*one.path);
         let broken = self.broken.iter().map(|(one, _)| &*one.path);
         let of_data: BTreeSet<&str> = documents.chain(broken).collect();
-        let mut looked = Looked::default();
+        let mut looked = FileCounts::default();
         let own = self.files.values();
         for file in own.filter(|file| !self.ignored.contains_key(&file.path)) {
             let kind = if of_states.contains(&*file.path) {
@@ -456,7 +456,7 @@ impl<'s> Subject<'s> {
             .runs
             .get(run)
             .into_iter()
-            .flat_map(Examined::errors)
+            .flat_map(ExaminedMinion::errors)
             .map(|error| (None, error));
         let of_states = self
             .states
@@ -467,7 +467,7 @@ impl<'s> Subject<'s> {
 
     /// The layers of a run, or why they are too large; and what it looked at. Results of which a few aliases make very
     /// many values are not gone through, and those of all minions would not fit into memory.
-    fn layered(&self, run: &Run<'_>) -> (Option<Arc<Layered>>, Option<String>, Vec<Event>) {
+    fn layered(&self, run: &Run<'_>) -> (Option<Arc<LayeredResult>>, Option<String>, Vec<Event>) {
         let result = run.explain(&self.formula, &self.options);
         let why = result.as_ref().ok().and_then(|(data, _)| too_large(data));
         let layered = why.is_none().then(|| Arc::new(result));
@@ -519,7 +519,7 @@ impl<'s> Subject<'s> {
     /// The different results of its layers.
     pub fn results(&self) -> impl Iterator<Item = (&Value, &Lineage)> {
         let mut seen = HashSet::new();
-        let is_new = move |run: &&Examined<'_>| {
+        let is_new = move |run: &&ExaminedMinion<'_>| {
             let layered = run.layered.as_ref().map(Arc::as_ptr);
             layered.is_some_and(|layered| seen.insert(layered))
         };
@@ -527,7 +527,7 @@ impl<'s> Subject<'s> {
     }
 
     /// The files that the first successful run looked for, if there is one and it can be explained.
-    pub fn sought(&self) -> Option<&Sought> {
+    pub fn sought(&self) -> Option<&SoughtFiles> {
         let of_first = || {
             let (run, (data, _)) = self.runs.iter().find_map(|run| Some((run, run.data()?)))?;
             let of_run = self.engine.run(run.minion);
@@ -677,7 +677,7 @@ impl<'s> Subject<'s> {
     pub fn asked(&self) -> BTreeSet<&str> {
         let events = self.runs.iter().flat_map(|run| &run.events);
         let paths = events.filter_map(|event| match &event.asked {
-            Asked::File { path, .. } => Some(path.as_str()),
+            TracedRequest::File { path, .. } => Some(path.as_str()),
             _ => None,
         });
         paths.collect()
@@ -850,11 +850,11 @@ fn definition(name: &str, formula: &str) -> String {
 
 /// The systems that a formula's FORMULA file says it is for.
 #[derive(Debug, Default)]
-struct Supported {
+struct SupportedSystems {
     names: Vec<String>,
 }
 
-impl Supported {
+impl SupportedSystems {
     /// Read the file beside the formula's folder; one that no minion at hand matches says nothing.
     fn read(
         engine: &Engine,
@@ -877,7 +877,7 @@ impl Supported {
         };
         let bytes = match engine.files().fetch(&path, saltenv) {
             Ok(Fetched::Found { on_disk, bytes }) if own(&on_disk) => bytes,
-            _ => return Supported::default(),
+            _ => return SupportedSystems::default(),
         };
         let value = std::str::from_utf8(&bytes)
             .ok()
@@ -898,11 +898,11 @@ impl Supported {
             .map(|name| name.to_lowercase())
             .filter(|name| !name.is_empty())
             .collect();
-        let supported = Supported { names };
+        let supported = SupportedSystems { names };
         if minions.iter().any(|minion| supported.has(minion)) {
             supported
         } else {
-            Supported::default()
+            SupportedSystems::default()
         }
     }
 

@@ -18,10 +18,10 @@ const FILLER: char = '\u{0}';
 
 /// The templates that a survey read, by their paths on the file server.
 #[derive(Default)]
-pub(crate) struct Templates(BTreeMap<String, Parsed>);
+pub(crate) struct Templates(BTreeMap<String, LocatedTemplate>);
 
 /// A template and where it comes from.
-pub(crate) struct Parsed {
+pub(crate) struct LocatedTemplate {
     /// From the file server's root.
     pub path: String,
     /// As a person would open it.
@@ -44,13 +44,13 @@ impl Templates {
                 return None;
             };
             let text = std::str::from_utf8(&bytes).ok()?;
-            let parsed = Parsed::of(path.clone(), on_disk.display().to_string(), text)?;
+            let parsed = LocatedTemplate::of(path.clone(), on_disk.display().to_string(), text)?;
             Some((path.clone(), parsed))
         };
         Templates(survey.templates.iter().filter_map(read).collect())
     }
 
-    pub fn get(&self, path: &str) -> Option<&Parsed> {
+    pub fn get(&self, path: &str) -> Option<&LocatedTemplate> {
         self.0.get(path)
     }
 
@@ -60,8 +60,8 @@ impl Templates {
         path: &str,
         imports: &'t [ImportSite],
         is_left_out: impl Fn(&str) -> bool,
-    ) -> Vec<&'t Parsed> {
-        let mut all: Vec<&Parsed> = self.get(path).into_iter().collect();
+    ) -> Vec<&'t LocatedTemplate> {
+        let mut all: Vec<&LocatedTemplate> = self.get(path).into_iter().collect();
         let mut read = 0;
         while let Some(parsed) = all.get(read).copied() {
             read += 1;
@@ -78,34 +78,34 @@ impl Templates {
         all
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Parsed> {
+    pub fn all(&self) -> impl Iterator<Item = &LocatedTemplate> {
         self.0.values()
     }
 
     /// The paths of the templates that others load.
     pub fn loaded(&self) -> BTreeSet<String> {
         self.all()
-            .flat_map(Parsed::loaded)
+            .flat_map(LocatedTemplate::loaded)
             .filter(|path| self.get(path).is_some())
             .cloned()
             .collect()
     }
 
     /// The template of a place.
-    pub fn at(&self, place: &Place) -> Option<&Parsed> {
+    pub fn at(&self, place: &Place) -> Option<&LocatedTemplate> {
         self.all().find(|parsed| {
             parsed.shown == place.file || place.file == format!("salt://{}", parsed.path)
         })
     }
 }
 
-impl Parsed {
+impl LocatedTemplate {
     /// A template by its path, the name by which a person opens it, and its text; nothing if it does not parse.
     pub fn of(path: String, shown: String, text: &str) -> Option<Self> {
         let name = Str::from(path.as_str());
         let tree = compile(Some(&name), text.into(), &Syntax::default()).ok()?;
         let (words, bound, loaded) = Default::default();
-        Some(Parsed {
+        Some(LocatedTemplate {
             path,
             shown,
             tree,

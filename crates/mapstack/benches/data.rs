@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use mapstack::loader::Roots;
 use mapstack::minion::Minion;
-use mapstack::trace::{Asked, RequestOutcome};
+use mapstack::trace::{RequestOutcome, TracedRequest};
 use mapstack::{DataOptions, Engine, yaml};
 use timing::median;
 
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files: Vec<PathBuf> = events
         .into_iter()
         .filter_map(|event| match event.asked {
-            Asked::File {
+            TracedRequest::File {
                 outcome: RequestOutcome::Hit(path),
                 ..
             } => Some(path),

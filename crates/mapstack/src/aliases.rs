@@ -1,7 +1,7 @@
 //! The warning about mappings that Salt changes at several places.
 
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
-use mapstack_merge::Parted;
+use mapstack_merge::AliasConflict;
 
 /// Warn that what `origin` merges changes one place of a mapping, where Salt changes all that an anchor gave it.
 ///
@@ -19,7 +19,7 @@ use mapstack_merge::Parted;
 /// );
 /// ```
 #[must_use]
-pub fn parted_aliases(parted: &Parted, origin: &str) -> Diagnostic {
+pub fn parted_aliases(parted: &AliasConflict, origin: &str) -> Diagnostic {
     let changed = &parted.changed;
     let others: Vec<String> = parted
         .unchanged

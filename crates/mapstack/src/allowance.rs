@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Busy, Limits};
+use mapstack_render::jinja::{Limits, RunningWork};
 
 /// The limits on the templates of a run, and what is left of them.
 pub(crate) struct Allowance {
@@ -18,7 +18,7 @@ pub(crate) struct Allowance {
     /// The nesting of map functions that call each other through templates.
     pub depth: Cell<usize>,
     /// The entry of this run in the budget of the command, while the run lasts.
-    pub busy: Option<Busy<'static>>,
+    pub busy: Option<RunningWork<'static>>,
 }
 
 impl Allowance {

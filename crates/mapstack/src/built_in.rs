@@ -7,15 +7,15 @@ use mapstack_render::{CallArgs, Obj, Result};
 use crate::run::Run;
 
 /// A function that needs the engine.
-pub(crate) type Own = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
+pub(crate) type EngineFunction = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
 
 /// The functions of a module by their full names.
-pub(crate) type Table = &'static [(&'static str, Own)];
+pub(crate) type Table = &'static [(&'static str, EngineFunction)];
 
 /// A function of a run: `salt['module.name'](args)`.
 #[derive(Clone, Copy)]
 pub(crate) enum Function {
-    Own(Own),
+    Own(EngineFunction),
     Plain(mapstack_functions::Function),
 }
 

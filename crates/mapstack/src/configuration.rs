@@ -10,7 +10,7 @@ use crate::run::Run;
 
 /// The way in which a formula computes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Way {
+pub enum ConfigurationMethod {
     /// From layers: the result of `map.data`.
     Data,
     /// By a template: a variable that `map.jinja` exports. This template may call `map.data`.
@@ -24,13 +24,13 @@ pub enum Way {
 /// of the two a formula uses.
 ///
 /// ```
-/// use mapstack::{Configuration, DataOptions, Engine, Way, loader::MemoryFiles, minion::Minion};
+/// use mapstack::{Configuration, DataOptions, Engine, ConfigurationMethod, loader::MemoryFiles, minion::Minion};
 /// let files = MemoryFiles::new()
 ///     .file("base", "ntp/map.jinja", "{% set ntp = {'pkg': 'ntpsec'} %}")
 ///     .file("base", "ssh/parameters/defaults.yaml", "values: {port: 22}");
 /// let engine = Engine::new(files);
 /// let minion = Minion::new("web1").complete();
-/// for (formula, way, expected) in [("ntp", Way::Map, "{'pkg': 'ntpsec'}"), ("ssh", Way::Data, "{'port': 22}")] {
+/// for (formula, way, expected) in [("ntp", ConfigurationMethod::Map, "{'pkg': 'ntpsec'}"), ("ssh", ConfigurationMethod::Data, "{'port': 22}")] {
 ///     let configuration = Configuration::of(&engine, formula, "base", DataOptions::default()).unwrap();
 ///     assert_eq!(configuration.way(), way);
 ///     assert!(configuration.compute(&engine.run(&minion)).unwrap().repr().starts_with(&expected[..expected.len() - 1]));
@@ -44,9 +44,9 @@ pub struct Configuration {
     /// True if the formula has any file.
     is_there: bool,
     /// The way that the caller chose, regardless of the formula's files.
-    forced: Option<Way>,
+    forced: Option<ConfigurationMethod>,
     has_layers: bool,
-    /// The way to take the configuration from a `map.jinja`, for [`Way::Map`].
+    /// The way to take the configuration from a `map.jinja`, for [`ConfigurationMethod::Map`].
     map: Option<MapForm>,
     variable: Option<String>,
     /// True if the other variables are meant.
@@ -92,7 +92,7 @@ impl Configuration {
             saltenv: saltenv.into(),
             options,
             is_there: true,
-            forced: Some(Way::Data),
+            forced: Some(ConfigurationMethod::Data),
             has_layers: true,
             map: None,
             variable: None,
@@ -104,12 +104,14 @@ impl Configuration {
     ///
     /// # Errors
     /// The formula's templates cannot be read.
-    pub fn made(mut self, engine: &Engine, way: Way) -> Result<Self> {
+    pub fn made(mut self, engine: &Engine, way: ConfigurationMethod) -> Result<Self> {
         self.forced = Some(way);
         self.is_there = true;
         self.map = match way {
-            Way::Data => None,
-            Way::Map => Some(engine.map_form(&self.formula, None, &self.saltenv)?),
+            ConfigurationMethod::Data => None,
+            ConfigurationMethod::Map => {
+                Some(engine.map_form(&self.formula, None, &self.saltenv)?)
+            }
         };
         Ok(self)
     }
@@ -155,10 +157,10 @@ impl Configuration {
 
     /// The way in which the configuration is computed.
     #[must_use]
-    pub fn way(&self) -> Way {
+    pub fn way(&self) -> ConfigurationMethod {
         match self.map {
-            None => Way::Data,
-            Some(_) => Way::Map,
+            None => ConfigurationMethod::Data,
+            Some(_) => ConfigurationMethod::Map,
         }
     }
 

@@ -1,7 +1,9 @@
 //! Absolute paths of the machine that files are deployed to, read from the folders of the checkout.
 
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
-use mapstack_functions::{Below, OnMachine, below_roots, look_on_machine, looks_on_machine};
+use mapstack_functions::{
+    OnMachine, PathBelowRoot, below_roots, look_on_machine, looks_on_machine,
+};
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj};
@@ -81,7 +83,7 @@ impl Run<'_> {
         }
         if let Some(master) = &self.master {
             let roots = self.option("pillar_roots");
-            for Below {
+            for PathBelowRoot {
                 saltenv,
                 inside: path,
                 ..

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack_loader::{Deployed, Fetched, FileServer, SaltPath, Tree};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, SaltVersion};
-use mapstack_render::jinja::{Limits, RunBudget, Spent, TemplateCache};
+use mapstack_render::jinja::{Limits, RunBudget, SpentResource, TemplateCache};
 use mapstack_value::Map;
 use mapstack_yaml::Skeleton;
 
@@ -23,7 +23,9 @@ use crate::sls_data::Data;
 use crate::trace::FileRead;
 use mapstack_diagnostic::redact::Policy;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_functions::{Collected, Endless, Functions, KnownMinions, Stubs, Unanswered};
+use mapstack_functions::{
+    Endless, Functions, KnownMinions, Stubs, UnansweredCall, UnansweredCalls,
+};
 
 /// A file server, and caches of what runs read from it. Minions and threads share an engine.
 ///
@@ -46,7 +48,7 @@ pub struct Engine {
     pub(crate) built_in: BuiltIn,
     pub(crate) functions: Vec<Box<dyn Functions>>,
     /// The calls that nothing answers, if runs go on without their answers.
-    pub(crate) collected: Option<Collected>,
+    pub(crate) collected: Option<UnansweredCalls>,
     pub(crate) templates: TemplateCache,
     layers: ByText<Arc<LayerFile>>,
     pub(crate) skeletons: SkeletonCache,
@@ -239,8 +241,8 @@ impl Engine {
     /// assert_eq!(names, ["disk.usage", "cmd.run"]);
     /// assert!(stub_file(&lacking).contains("- args: [df /]"));
     /// ```
-    pub fn collecting(mut self, work: impl FnOnce(&Engine)) -> (Self, Vec<Unanswered>) {
-        self.collected = Some(Collected::default());
+    pub fn collecting(mut self, work: impl FnOnce(&Engine)) -> (Self, Vec<UnansweredCall>) {
+        self.collected = Some(UnansweredCalls::default());
         work(&self);
         let collected = self.collected.take().unwrap_or_default();
         (self, collected.taken())
@@ -253,7 +255,7 @@ impl Engine {
     }
 
     /// The part of the budget of the whole run that is used up, if one is.
-    pub fn spent(&self) -> Option<Spent> {
+    pub fn spent(&self) -> Option<SpentResource> {
         self.limits.run.and_then(RunBudget::spent)
     }
 

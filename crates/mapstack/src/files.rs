@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_render::jinja::Spent;
+use mapstack_render::jinja::SpentResource;
 
 use crate::file::{File, unreadable};
 use crate::run::Run;
-use crate::trace::{Asked, RequestOutcome};
+use crate::trace::{RequestOutcome, TracedRequest};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 
 impl Run<'_> {
@@ -26,7 +26,7 @@ impl Run<'_> {
             self.note_fetched(&self.saltenv, &asked, &fetched);
         }
         let found = unreadable(&asked, fetched).inspect_err(|e| {
-            self.journal.record(Asked::File {
+            self.journal.record(TracedRequest::File {
                 path: path.into(),
                 outcome: RequestOutcome::Refused(e.to_string()),
             });
@@ -54,7 +54,7 @@ impl Run<'_> {
                 (RequestOutcome::Refused(reason), None)
             }
         };
-        self.journal.record(Asked::File {
+        self.journal.record(TracedRequest::File {
             path: path.into(),
             outcome,
         });
@@ -85,7 +85,7 @@ impl Run<'_> {
 
 /// The error of a command whose budget is used up, with the place where that was noticed.
 #[must_use]
-pub fn out_of_budget(spent: Spent, before: &str) -> Error {
+pub fn out_of_budget(spent: SpentResource, before: &str) -> Error {
     Error::new(ErrorKind::Limit, spent.to_string())
         .note(format!("it got as far as {before}"))
         .help(spent.help())

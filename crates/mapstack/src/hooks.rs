@@ -200,7 +200,7 @@ pub struct MergedLayer<'l> {
     /// The options of the merge.
     pub options: &'l Options,
     /// The place that the strategy comes from.
-    pub chosen: Chosen,
+    pub chosen: StrategyOrigin,
 }
 
 /// The kind of a layer.
@@ -233,7 +233,7 @@ pub enum MergedKind<'l> {
 
 /// The place that a merge strategy comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Chosen {
+pub enum StrategyOrigin {
     /// The layer itself; its place if the layer is a file.
     Layer(Option<Place>),
     /// The formula's meta configuration, or the caller's arguments.

@@ -19,7 +19,7 @@ pub struct JinjaText<'t> {
 
 /// The output of a template, and its changes in place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Printed {
+pub struct TemplateOutput {
     /// The text.
     pub text: String,
     /// Changes of the grains.
@@ -79,7 +79,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// The template fails, or puts something into the facts that is not data.
-    pub fn jinja_text(&self, template: &JinjaText<'_>) -> mapstack_render::Result<Printed> {
+    pub fn jinja_text(&self, template: &JinjaText<'_>) -> mapstack_render::Result<TemplateOutput> {
         let is_sls = template
             .variables
             .get("sls")
@@ -113,7 +113,7 @@ impl Run<'_> {
             Value::Map(now) => Changes::between(&before.1, &now),
             _ => Changes::default(),
         };
-        Ok(Printed {
+        Ok(TemplateOutput {
             text: rendered.text,
             grains: Changes::between(&before.0, &self.facts.unchanged().grains),
             pillar,

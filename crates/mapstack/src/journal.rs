@@ -10,7 +10,7 @@ use mapstack_diagnostic::Diagnostic;
 use mapstack_value::Str;
 
 use crate::hooks::Moment;
-use crate::trace::{Asked, DataStage, Event, FileRead, RequestOutcome};
+use crate::trace::{DataStage, Event, FileRead, RequestOutcome, TracedRequest};
 
 /// Typical number of files that a run looks for.
 const USUAL_READS: usize = 32;
@@ -72,7 +72,7 @@ impl Journal {
     }
 
     /// Add a look-up.
-    pub fn record(&self, asked: Asked) {
+    pub fn record(&self, asked: TracedRequest) {
         let Moment { stage, definition } = self.moment();
         let mut events = self.events.borrow_mut();
         if events.is_empty() {
@@ -107,7 +107,7 @@ impl Journal {
 /// The path on disk of a file that was found.
 fn found(event: &Event) -> Option<String> {
     match &event.asked {
-        Asked::File {
+        TracedRequest::File {
             outcome: RequestOutcome::Hit(on_disk),
             ..
         } => Some(on_disk.display().to_string()),

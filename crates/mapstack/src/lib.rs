@@ -16,7 +16,7 @@
 //! | to observe a run | [`hooks`] |
 //! | errors and warnings with places | [`Error`], [`Diagnostic`], [`Run::warnings`] |
 //! | answers to calls that are not built in | [`Stubs`], [`Functions`], [`Engine::with_functions`] |
-//! | all calls that lack an answer, and a file to write them in | [`Engine::collecting`], [`Unanswered`], [`stub_file`] |
+//! | all calls that lack an answer, and a file to write them in | [`Engine::collecting`], [`UnansweredCall`], [`stub_file`] |
 //! | the minion's facts | [`minion`] |
 //! | where files come from | [`loader`] |
 //!
@@ -76,11 +76,11 @@ pub use aliases::parted_aliases;
 pub use answerer::{Answerer, NOT_FETCHED, unanswered_by};
 pub use by_text::ByText;
 pub use condition::Condition;
-pub use configuration::{Configuration, Way};
+pub use configuration::{Configuration, ConfigurationMethod};
 pub use engine::Engine;
 pub use file::File;
 pub use files::out_of_budget;
-pub use jinja_text::{Changes, JinjaText, Printed};
+pub use jinja_text::{Changes, JinjaText, TemplateOutput};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
@@ -88,7 +88,7 @@ pub use mapstack_diagnostic::{
     sanitize, told,
 };
 pub use mapstack_functions::{
-    Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, Unanswered, stub_file,
+    Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, UnansweredCall, stub_file,
 };
 pub use mapstack_functions::{
     Home, SALT_MODULES, home_of, is_in_salt, normalized_mode, regex_of_name, scheme, types_of_files,
@@ -98,7 +98,7 @@ pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;
 pub use mapstack_minion as minion;
 pub use mapstack_render::jinja::{
-    Busy, Deadline, Granted, Limits, MemoryLimit, Refusal, RunBudget, Spent,
+    Deadline, Limits, MemoryLimit, Refusal, RunBudget, RunLimits, RunningWork, SpentResource,
 };
 pub use mapstack_render::regex_matches;
 pub use mapstack_value as value;

@@ -13,7 +13,7 @@ use mapstack_value::{Map, Str, Value};
 
 use crate::file::File;
 use crate::hooks::{
-    Chosen, Edits, Hooks, MergedKind, MergedLayer, SourcePaths, ValueHooks, tracer,
+    Edits, Hooks, MergedKind, MergedLayer, SourcePaths, StrategyOrigin, ValueHooks, tracer,
 };
 use crate::run::Run;
 use crate::source::{MatcherData, fetch, paths, texts};
@@ -110,7 +110,7 @@ impl<'e> Run<'e> {
         base: Value,
         values: &'l Value,
         options: &'l Options,
-        describe: impl FnOnce() -> (MergedKind<'l>, Chosen),
+        describe: impl FnOnce() -> (MergedKind<'l>, StrategyOrigin),
     ) -> Result<Value, MergeError> {
         self.report(|hooks| {
             let (kind, chosen) = describe();

@@ -18,8 +18,8 @@ use crate::file::File;
 use crate::hooks::Hooks;
 use crate::host::RunHost;
 use crate::master_side::MasterSide;
-use crate::pipe::{Data, Made, Source, context_of};
-use crate::run::{Apart, Run};
+use crate::pipe::{Data, Source, StageOutput, context_of};
+use crate::run::{Run, TemplateOnlyFacts};
 use crate::text::Text;
 
 /// A file to be rendered through its pipe.
@@ -49,10 +49,10 @@ pub struct RenderedSls {
 }
 
 impl RenderedSls {
-    pub(crate) fn of(made: Made<'_>, text: Option<Text<'static>>) -> Self {
+    pub(crate) fn of(made: StageOutput<'_>, text: Option<Text<'static>>) -> Self {
         let (value, has_aliases, is_text) = match made {
-            Made::Data(Data { value, shared }) => (value, shared, false),
-            Made::Text(text) => (Value::from(text.as_str()), false, true),
+            StageOutput::Data(Data { value, shared }) => (value, shared, false),
+            StageOutput::Text(text) => (Value::from(text.as_str()), false, true),
         };
         RenderedSls {
             value,
@@ -114,7 +114,7 @@ impl<'e> Run<'e> {
         let live = |part, facts| Run::live_dict(hooks.as_deref(), part, facts);
         let live = [live(Part::Grains, &given[0]), live(Part::Pillar, &given[1])];
         drop(hooks);
-        self.live.apart = Some(Apart { given, live });
+        self.live.apart = Some(TemplateOnlyFacts { given, live });
         self
     }
 
@@ -185,8 +185,8 @@ impl Run<'_> {
             ..Source::new(text.file, "base".into(), Str::default())
         };
         Ok(match self.compile(&source, text.default, false)? {
-            Made::Data(Data { value, .. }) => value,
-            Made::Text(text) => Value::from(text.as_str()),
+            StageOutput::Data(Data { value, .. }) => value,
+            StageOutput::Text(text) => Value::from(text.as_str()),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Salt's renderers in Python: Mako templates, and modules with a function `run()`.
 
-use mapstack_render::jinja::{Rendered, Request, SourceMap};
+use mapstack_render::jinja::{RenderResult, Request, SourceMap};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{Error, ErrorKind, Result, mako, sandbox};
 use mapstack_value::{Str, Value};
@@ -10,7 +10,7 @@ pub(crate) fn mako(
     request: &Request<'_>,
     changed: &[&str],
     interpreter: &Interpreter,
-) -> Result<(Rendered, Vec<(Str, Value)>)> {
+) -> Result<(RenderResult, Vec<(Str, Value)>)> {
     // Includes are relative to the sls. In Salt, other templates have no location.
     let sls = request
         .variables
@@ -51,10 +51,10 @@ pub(crate) fn module(
 }
 
 /// Run a Python module whose `run()` returns the text of a file.
-pub(crate) fn text(request: &Request<'_>, interpreter: &Interpreter) -> Result<Rendered> {
+pub(crate) fn text(request: &Request<'_>, interpreter: &Interpreter) -> Result<RenderResult> {
     let (value, _) = module(request, &[], interpreter)?;
     match value {
-        Value::Str(text) => Ok(Rendered {
+        Value::Str(text) => Ok(RenderResult {
             text: text.to_string(),
             map: SourceMap::default(),
             exports: Default::default(),

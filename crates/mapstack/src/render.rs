@@ -10,7 +10,7 @@ use mapstack_value::{Str, Value};
 use crate::file::File;
 use crate::hooks::{self, LayerTemplate};
 #[cfg(feature = "tera")]
-use crate::hooks::{Chosen, MergedKind};
+use crate::hooks::{MergedKind, StrategyOrigin};
 use crate::host::RunHost;
 use crate::python;
 use crate::run::Run;
@@ -216,7 +216,7 @@ impl Run<'_> {
             Value::Map(_) => {
                 let describe = || {
                     let kind = MergedKind::Printed { file, text: &text };
-                    (kind, Chosen::Default)
+                    (kind, StrategyOrigin::Default)
                 };
                 let merged = self.merge_layer(std::mem::take(mapdata), &printed, options, describe);
                 *mapdata = merged.map_err(|e| {

@@ -28,9 +28,9 @@ pub struct Run<'e> {
     pub(crate) engine: &'e Engine,
     pub(crate) saltenv: Str,
     pub(crate) facts: Facts<'e>,
-    pub(crate) live: Live,
+    pub(crate) live: LiveFacts,
     pub(crate) jinja: JinjaSettings,
-    pub(crate) observed: Observed<'e>,
+    pub(crate) observed: RunObservers<'e>,
     /// The differences if the templates are a master's.
     pub(crate) master: Option<MasterSide>,
     /// Functions run on a machine that is not the minion's.
@@ -56,7 +56,7 @@ pub(crate) struct JinjaSettings {
 }
 
 /// The observers of a run.
-pub(crate) struct Observed<'e> {
+pub(crate) struct RunObservers<'e> {
     /// The hooks that observe the run.
     pub hooks: Slot<'e>,
     /// True if hooks trace the template of a map.
@@ -66,11 +66,11 @@ pub(crate) struct Observed<'e> {
 }
 
 /// The minion's facts as objects that templates can change.
-pub(crate) struct Live {
+pub(crate) struct LiveFacts {
     pub grains: Obj,
     pub pillar: Obj,
     /// The grains and the pillar of templates, if functions have others.
-    pub(crate) apart: Option<Apart>,
+    pub(crate) apart: Option<TemplateOnlyFacts>,
     /// Made on first use, and filled on first access: it has hundreds of entries.
     pub(crate) opts: OnceCell<Obj>,
     pub salt: Obj,
@@ -80,14 +80,14 @@ pub(crate) struct Live {
 }
 
 /// Facts of templates that functions do not see.
-pub(crate) struct Apart {
+pub(crate) struct TemplateOnlyFacts {
     /// The grains and the pillar as they were given.
     pub given: [Map; 2],
     /// The same as templates have them.
     pub live: [Obj; 2],
 }
 
-impl Live {
+impl LiveFacts {
     /// The grains and the pillar of templates.
     pub(crate) fn of_templates(&self) -> [&Obj; 2] {
         match &self.apart {
@@ -107,7 +107,7 @@ impl<'e> Run<'e> {
         let grains = known.as_ref().map(|known| known.minion(minion));
         let minion = grains.as_ref().unwrap_or(minion);
         let live = |part: Part, facts: &Map| Run::live_dict(hooks.as_deref(), part, facts);
-        let live = Live {
+        let live = LiveFacts {
             grains: live(Part::Grains, &minion.grains),
             pillar: live(Part::Pillar, &minion.pillar),
             apart: None,
@@ -131,7 +131,7 @@ impl<'e> Run<'e> {
                 syntax: Syntax::default(),
                 strict: !option("allow_undefined").truthy(),
             },
-            observed: Observed {
+            observed: RunObservers {
                 hooks: slot,
                 traced: Cell::new(false),
                 taint: OnceCell::new(),

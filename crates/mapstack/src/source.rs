@@ -8,7 +8,7 @@ use crate::run::Run;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// A value that a matcher found.
-pub(crate) struct Found {
+pub(crate) struct MatcherValue {
     pub value: Value,
     /// The entry `strategy` of the value.
     pub strategy: Option<Value>,
@@ -16,7 +16,7 @@ pub(crate) struct Found {
     pub merge_lists: Option<Value>,
 }
 
-impl Found {
+impl MatcherValue {
     /// Remove the merge options from a mapping (saltext-formula: `MatcherResult.from_bare`).
     fn new(mut value: Value) -> Self {
         let (mut strategy, mut merge_lists) = (None, None);
@@ -24,7 +24,7 @@ impl Found {
             strategy = map.shift_remove("strategy").filter(|v| !v.is_none());
             merge_lists = map.shift_remove("merge_lists").filter(|v| !v.is_none());
         }
-        Found {
+        MatcherValue {
             value,
             strategy,
             merge_lists,
@@ -47,7 +47,7 @@ pub(crate) fn fetch(
     run: &Run<'_>,
     matcher: &Matcher,
     around: &MatcherData<'_>,
-) -> Result<Option<Found>> {
+) -> Result<Option<MatcherValue>> {
     let value = match matcher.kind() {
         MatcherKind::Static => {
             let message = format!(
@@ -70,7 +70,7 @@ pub(crate) fn fetch(
         MatcherKind::MapData => look_into(around.stack, matcher)?,
         MatcherKind::CustomData => look_into(around.custom_data, matcher)?,
     };
-    let found = value.map(Found::new);
+    let found = value.map(MatcherValue::new);
     if let Some(found) = &found {
         run.report(|hooks| hooks.matcher_found(matcher, &found.value));
     }
@@ -146,7 +146,7 @@ pub(crate) fn fetch_layer(
     run: &Run<'_>,
     matcher: &Matcher,
     around: &MatcherData<'_>,
-) -> Result<Option<Found>> {
+) -> Result<Option<MatcherValue>> {
     let Some(mut found) = fetch(run, matcher, around)? else {
         return Ok(None);
     };
@@ -187,26 +187,26 @@ pub(crate) fn paths<'d>(
     rules: PathRules,
 ) -> Result<Paths<'d>> {
     let find = |matcher: &Matcher| {
-        let found = fetch(run, matcher, around).map_err(Failed::Lookup)?;
+        let found = fetch(run, matcher, around).map_err(PathsError::Lookup)?;
         Ok(found.map(|found| texts(&found.value)))
     };
     definition
         .paths_by(rules, find)
         .map_err(|failed| match failed {
-            Failed::Lookup(error) => error,
-            Failed::TooMany(error) => Error::new(ErrorKind::Limit, error.to_string())
+            PathsError::Lookup(error) => error,
+            PathsError::TooMany(error) => Error::new(ErrorKind::Limit, error.to_string())
                 .help("some grain or pillar list is far too long"),
         })
 }
 
 /// The reason why a definition has no paths.
-enum Failed {
+enum PathsError {
     Lookup(Error),
     TooMany(TooManyPaths),
 }
 
-impl From<TooManyPaths> for Failed {
+impl From<TooManyPaths> for PathsError {
     fn from(error: TooManyPaths) -> Self {
-        Failed::TooMany(error)
+        PathsError::TooMany(error)
     }
 }

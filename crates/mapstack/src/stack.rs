@@ -10,11 +10,11 @@ use mapstack_minion::builtin;
 use mapstack_value::{Path, Value};
 
 use crate::aliases::parted_aliases;
-use crate::hooks::{Chosen, LayerTemplate, MergedKind, SourcePaths};
+use crate::hooks::{LayerTemplate, MergedKind, SourcePaths, StrategyOrigin};
 use crate::options::{StackOptions, iterate, or};
 use crate::run::Run;
-use crate::source::{Found, MatcherData, fetch, fetch_layer, paths, pop_options, texts};
-use crate::trace::{Asked, DataStage};
+use crate::source::{MatcherData, MatcherValue, fetch, fetch_layer, paths, pop_options, texts};
+use crate::trace::{DataStage, TracedRequest};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// The arguments of a fold, without the minion.
@@ -34,11 +34,11 @@ pub(crate) struct Fold<'f> {
 
 impl Fold<'_> {
     /// The place that a layer's strategy comes from. `own` is the place in the layer, if the layer sets it.
-    fn chosen(&self, own: Option<Option<Place>>) -> Chosen {
+    fn chosen(&self, own: Option<Option<Place>>) -> StrategyOrigin {
         match own {
-            Some(place) => Chosen::Layer(place),
-            None if self.default_is_given => Chosen::Default,
-            None => Chosen::BuiltIn,
+            Some(place) => StrategyOrigin::Layer(place),
+            None if self.default_is_given => StrategyOrigin::Default,
+            None => StrategyOrigin::BuiltIn,
         }
     }
 }
@@ -203,12 +203,12 @@ impl Run<'_> {
             Paths::Relative(relative) => relative,
             Paths::Absent(matcher) => {
                 let query = Some(matcher.query().to_owned());
-                self.journal.record(Asked::NoPaths { query });
+                self.journal.record(TracedRequest::NoPaths { query });
                 return Ok(());
             }
         };
         if relative.is_empty() {
-            self.journal.record(Asked::NoPaths { query: None });
+            self.journal.record(TracedRequest::NoPaths { query: None });
         }
         for directory in &fold.parameter_dirs {
             for path in &relative {
@@ -286,7 +286,7 @@ impl Run<'_> {
         let layer = self.evaluate(fold, definition, stack, |around| {
             self.chain(fold, definition, around)
         })?;
-        self.journal.record(Asked::Value {
+        self.journal.record(TracedRequest::Value {
             found: layer.is_some(),
         });
         let Some(layer) = layer else { return Ok(()) };
@@ -327,7 +327,7 @@ impl Run<'_> {
         fold: &Fold<'_>,
         definition: &Definition,
         around: &MatcherData<'_>,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<MatcherValue>> {
         let mut matchers = definition.matchers().iter();
         let Some(mut layer) = matchers
             .next()

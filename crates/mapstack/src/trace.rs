@@ -13,7 +13,7 @@ pub struct Event {
     /// The source definition as written, for layers.
     pub definition: Option<Str>,
     /// The request and its outcome.
-    pub asked: Asked,
+    pub asked: TracedRequest,
 }
 
 /// The parts of `map.data`.
@@ -29,7 +29,7 @@ pub enum DataStage {
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum TracedRequest {
     /// A file of the file server.
     File {
         /// The path relative to the file server's root.

@@ -2,10 +2,10 @@
 
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
-use mapstack::{Engine, Unanswered, stub_file};
+use mapstack::{Engine, UnansweredCall, stub_file};
 
 /// The calls of an sls for some minions, as `function(arguments) minions places`.
-fn lacking(engine: Engine, minions: &[&str]) -> (Engine, Vec<Unanswered>) {
+fn lacking(engine: Engine, minions: &[&str]) -> (Engine, Vec<UnansweredCall>) {
     engine.collecting(|engine| {
         for id in minions {
             let _ = engine.run(&Minion::new(*id).complete()).sls("web.sls");
@@ -13,8 +13,8 @@ fn lacking(engine: Engine, minions: &[&str]) -> (Engine, Vec<Unanswered>) {
     })
 }
 
-fn shown(lacking: &[Unanswered]) -> Vec<String> {
-    let one = |one: &Unanswered| {
+fn shown(lacking: &[UnansweredCall]) -> Vec<String> {
+    let one = |one: &UnansweredCall| {
         let minions: Vec<&str> = one.minions.iter().map(|id| &**id).collect();
         let places: Vec<&str> = one.places.iter().map(String::as_str).collect();
         format!("{} {} {}", one.call, minions.join(","), places.join(","))

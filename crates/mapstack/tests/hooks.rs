@@ -4,10 +4,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mapstack::hooks::{Chosen, Hooks, MergedKind, MergedLayer, Moment, SourcePaths, ValueHooks};
+use mapstack::hooks::{
+    Hooks, MergedKind, MergedLayer, Moment, SourcePaths, StrategyOrigin, ValueHooks,
+};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
-use mapstack::trace::Asked;
+use mapstack::trace::TracedRequest;
 use mapstack::value::Value;
 use mapstack::{DataOptions, Engine, StackOptions, yaml};
 
@@ -54,7 +56,7 @@ impl ValueHooks for Log {
             MergedKind::Printed { .. } => return,
         };
         let chosen = match &layer.chosen {
-            Chosen::Layer(Some(place)) => format!("at {place}"),
+            StrategyOrigin::Layer(Some(place)) => format!("at {place}"),
             other => format!("{other:?}"),
         };
         self.note(format!("merge {layer_is}: {chosen}"));
@@ -159,7 +161,7 @@ fn a_definition_that_leads_to_no_path_is_recorded_and_no_other() {
         let asked = run.events().into_iter().map(|event| event.asked);
         let without: Vec<Option<String>> = asked
             .filter_map(|asked| match asked {
-                Asked::NoPaths { query } => Some(query),
+                TracedRequest::NoPaths { query } => Some(query),
                 _ => None,
             })
             .collect();
@@ -175,8 +177,8 @@ fn a_value_is_recorded_as_found_or_not() {
         let sources = Value::from_iter([definition]);
         run.stack("web", &sources, &StackOptions::default())
             .unwrap();
-        let asked: Vec<Asked> = run.events().into_iter().map(|event| event.asked).collect();
-        assert_eq!(asked, [Asked::Value { found }], "{definition}");
+        let asked: Vec<TracedRequest> = run.events().into_iter().map(|event| event.asked).collect();
+        assert_eq!(asked, [TracedRequest::Value { found }], "{definition}");
     }
 }
 

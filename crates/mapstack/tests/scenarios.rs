@@ -2,7 +2,7 @@
 
 use crate::common::{assert_repeated, map, minion, records};
 use mapstack::loader::MemoryFiles;
-use mapstack::trace::{Asked, Event, RequestOutcome};
+use mapstack::trace::{Event, RequestOutcome, TracedRequest};
 use mapstack::value::{Map, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, Result, Run, StackOptions, TofsOptions};
 
@@ -106,12 +106,12 @@ fn requested(events: &[Event], hits_only: bool) -> Vec<String> {
     events
         .iter()
         .filter_map(|event| match &event.asked {
-            Asked::File {
+            TracedRequest::File {
                 outcome: RequestOutcome::Miss | RequestOutcome::Refused(_),
                 ..
             } if hits_only => None,
-            Asked::File { path, .. } => Some(path.clone()),
-            Asked::Value { .. } | Asked::NoPaths { .. } => None,
+            TracedRequest::File { path, .. } => Some(path.clone()),
+            TracedRequest::Value { .. } | TracedRequest::NoPaths { .. } => None,
         })
         .collect()
 }

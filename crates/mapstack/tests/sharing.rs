@@ -9,8 +9,8 @@ use mapstack::minion::Minion;
 use mapstack::share::{Outcome, SharedFormula};
 use mapstack::value::{Value, json};
 use mapstack::{
-    Call, CallError, Configuration, DataOptions, Engine, Functions, MapOptions, Run, Stubs, Way,
-    yaml,
+    Call, CallError, Configuration, ConfigurationMethod, DataOptions, Engine, Functions,
+    MapOptions, Run, Stubs, yaml,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -405,7 +405,7 @@ fn every_read_gives_the_same_result_shared_or_not() {
         let engine = engine(served(&files));
         let formula = SharedFormula::new(&engine, "f", options());
         let map = Configuration::of(&engine, "f", "base", options()).unwrap();
-        assert_eq!(map.way(), Way::Map);
+        assert_eq!(map.way(), ConfigurationMethod::Map);
         let map = SharedFormula::of(&engine, map);
         let mut seen: Vec<Arc<Outcome>> = Vec::new();
         let mut seen_maps: Vec<Arc<Outcome>> = Vec::new();

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use mapstack_value::{Map, Value, json};
 
-struct Recorded {
+struct RecordedMinion {
     salt: Value,
     options: Map,
     defaults: Map,
 }
 
-static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
+static RECORDED: LazyLock<RecordedMinion> = LazyLock::new(|| {
     // The text is part of the program and a test reads it, so that nothing is lost by defaults.
     let record = json::loads(include_str!("../data/builtin.json")).unwrap_or_default();
     let part = |name: &str| {
@@ -21,7 +21,7 @@ static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
             .unwrap_or_default()
     };
     let mapping = |name: &str| part(name).as_map().cloned().unwrap_or_default();
-    Recorded {
+    RecordedMinion {
         salt: part("salt"),
         options: mapping("options"),
         defaults: mapping("defaults"),

@@ -114,7 +114,7 @@ impl Default for ConfigGet {
 const MASTER: &str = "master";
 
 /// Looks into one place.
-type Look<'l> = &'l dyn Fn() -> Option<Value>;
+type PlaceLookup<'l> = &'l dyn Fn() -> Option<Value>;
 
 /// The places that `config.get` looks into.
 #[derive(Debug, Clone, Copy)]
@@ -249,7 +249,7 @@ impl Minion {
         let pillar = || inside(&self.pillar);
         let master = || traverse(self.pillar.get(MASTER)?, path);
         let defaults = || inside(builtin::defaults());
-        let stores: [(bool, Store, Look<'_>); 5] = [
+        let stores: [(bool, Store, PlaceLookup<'_>); 5] = [
             (query.omit_opts, Store::Part(Part::Opts), &opts),
             (query.omit_grains, Store::Part(Part::Grains), &grains),
             (query.omit_pillar, Store::Part(Part::Pillar), &pillar),

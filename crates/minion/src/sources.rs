@@ -45,13 +45,13 @@ struct Load {
     part: Option<Part>,
     /// The key above them.
     under: Option<&'static str>,
-    over: Over,
+    over: EarlierFacts,
     from: From,
 }
 
 /// The treatment of the facts that were there.
 #[derive(Clone, Copy, PartialEq)]
-enum Over {
+enum EarlierFacts {
     /// They are gone.
     All,
     /// One fact is another.
@@ -146,7 +146,7 @@ impl Sources {
         self.push(Load {
             part,
             under,
-            over: Over::All,
+            over: EarlierFacts::All,
             from: From::Text(text),
         });
     }
@@ -161,7 +161,7 @@ impl Sources {
         self.push(Load {
             part,
             under: None,
-            over: Over::All,
+            over: EarlierFacts::All,
             from,
         });
     }
@@ -182,7 +182,7 @@ impl Sources {
         self.push(Load {
             part: Some(part),
             under: None,
-            over: Over::All,
+            over: EarlierFacts::All,
             from,
         });
     }
@@ -191,7 +191,7 @@ impl Sources {
         self.push(Load {
             part: Some(Part::Grains),
             under: None,
-            over: Over::All,
+            over: EarlierFacts::All,
             from: From::Platform(name),
         });
     }
@@ -201,7 +201,7 @@ impl Sources {
         self.push(Load {
             part: Some(Part::Grains),
             under: None,
-            over: Over::One,
+            over: EarlierFacts::One,
             from: From::Tree(computed.into()),
         });
     }
@@ -211,7 +211,7 @@ impl Sources {
         let mut loads = self.loads().iter().rev();
         let last = loads.find(|load| {
             let is_of_grains = load.part.is_none_or(|part| part == Part::Grains);
-            is_of_grains && load.over == Over::All
+            is_of_grains && load.over == EarlierFacts::All
         });
         match last?.from {
             From::Platform(name) => Some(name),
@@ -230,7 +230,7 @@ impl Sources {
         self.push(Load {
             part,
             under: None,
-            over: Over::One,
+            over: EarlierFacts::One,
             from: From::Set(steps.into()),
         });
     }
@@ -247,7 +247,7 @@ impl Sources {
         let load = Load {
             part: Some(part),
             under,
-            over: Over::None,
+            over: EarlierFacts::None,
             from: From::Text(Text {
                 file: file.into(),
                 start: None,
@@ -370,7 +370,9 @@ impl FactPlaces {
         };
         let (mut loose, mut replaced) = (None, false);
         for load in self.minion.sources.loads().iter().rev() {
-            if load.part.is_some_and(|own| own != part) || (replaced && load.over != Over::None) {
+            if load.part.is_some_and(|own| own != part)
+                || (replaced && load.over != EarlierFacts::None)
+            {
                 continue;
             }
             match self.in_load(load, part, path, key, &value) {
@@ -378,7 +380,7 @@ impl FactPlaces {
                 Some(Fit::Loose(place)) => loose = loose.or(Some(place)),
                 None => {}
             }
-            replaced |= load.over == Over::All;
+            replaced |= load.over == EarlierFacts::All;
         }
         let is_id =
             || part == Part::Grains && matches!(path, [only] if only.as_str() == Some("id"));
@@ -468,7 +470,7 @@ impl FactPlaces {
                 };
                 let Some(document) = self.document(text) else {
                     // All that is known is that nothing else was read.
-                    return (load.over == Over::All).then(|| Fit::Loose(place(None)));
+                    return (load.over == EarlierFacts::All).then(|| Fit::Loose(place(None)));
                 };
                 let (found, marks) = document.find(&path)?;
                 let mark =

@@ -23,7 +23,7 @@ use std::time::Instant;
 use mapstack::Engine;
 use mapstack::loader::{MemoryFiles, Roots, Snapshot};
 use mapstack::minion::Minion;
-use mapstack_pillar::{Ask, Compiler, ExtPillars, Master, StackKind, pillar_roots};
+use mapstack_pillar::{Compiler, ExtPillars, Master, PillarRequest, StackKind, pillar_roots};
 use mapstack_salt_config::{Config, Kind};
 use timing::{median, peak};
 
@@ -79,7 +79,7 @@ fn whole(config: &str, minions: &str, mebibytes: usize) -> Result<(), Box<dyn Er
     }
     let started = Instant::now();
     for minion in &all {
-        black_box(master.compile(&engine, minion, &Ask::default())?);
+        black_box(master.compile(&engine, minion, &PillarRequest::default())?);
     }
     let warm = started.elapsed() / u32::try_from(all.len().max(1))?;
     println!(

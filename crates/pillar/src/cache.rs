@@ -25,14 +25,14 @@ pub(crate) struct StackCache {
 /// that no other takes their place.
 #[derive(Debug)]
 pub(crate) struct MergeCache {
-    known: Mutex<Merged>,
+    known: Mutex<MergedParts>,
     /// The base of every first merge: one mapping, so that equal first parts of two pillars are known to be the same.
     empty: Map,
     max_bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct Merged {
+struct MergedParts {
     results: HashMap<(usize, usize), Map, RandomState>,
     known: HashMap<usize, Map, RandomState>,
     bytes: usize,
@@ -103,7 +103,7 @@ impl MergeCache {
         }
         merged.bytes += 256;
         if merged.bytes > self.max_bytes {
-            *merged = Merged::default();
+            *merged = MergedParts::default();
         }
         merged.known.insert(map.address(), map);
     }
@@ -120,7 +120,7 @@ impl MergeCache {
         self.has_both(&lock(&self.known), base, overlay)
     }
 
-    fn has_both(&self, merged: &Merged, base: &Map, overlay: &Map) -> bool {
+    fn has_both(&self, merged: &MergedParts, base: &Map, overlay: &Map) -> bool {
         let is_known = |map: &Map| merged.known.contains_key(&map.address());
         (base.ptr_eq(&self.empty) || is_known(base)) && is_known(overlay)
     }
@@ -135,7 +135,7 @@ impl MergeCache {
         // Nested mappings that the overlay does not touch are shared with the base.
         merged.bytes += 256 + 64 * result.len() + 96 * weight(&Value::Map(overlay.clone()));
         if merged.bytes > self.max_bytes {
-            *merged = Merged::default();
+            *merged = MergedParts::default();
             return;
         }
         merged.known.insert(result.address(), result.clone());

@@ -15,12 +15,12 @@ use super::StackKind;
 use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
-use super::external::{Asked, BuiltIn, passed};
-use super::recipe::{Made, Own, Parts, Recipe};
+use super::external::{BuiltIn, ExternalPillarInput, passed};
+use super::recipe::{OwnPillarResult, Parts, PillarPart, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
-use super::whole::{Noting, PillarError, Reads, merging};
+use super::whole::{CompileReads, PillarError, RecordingFiles, merging};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, MasterSide, Means, PillarCall, PluginAnswer};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
@@ -154,7 +154,7 @@ impl Compiler {
 
 /// The result of an external pillar.
 enum ExternalResult {
-    Data(Own),
+    Data(OwnPillarResult),
     /// A separate pillar, with the record of its compile.
     #[cfg(feature = "git")]
     Pillar(Nested),
@@ -174,7 +174,7 @@ impl ExternalResult {
 #[cfg(feature = "git")]
 #[derive(Default)]
 pub(crate) struct Nested {
-    pub made: Made,
+    pub made: PillarPart,
     pub errors: Vec<PillarError>,
     pub warnings: Vec<Diagnostic>,
     pub events: Vec<PillarEvent>,
@@ -192,7 +192,7 @@ pub struct PillarRun<'c> {
     tree: &'c Tree,
     mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
     /// The reads from mounted directories.
-    stacked: Arc<Reads>,
+    stacked: Arc<CompileReads>,
     /// The notes of files that are found, if they are wanted.
     paths: Option<TreeReads>,
     cache: &'c StackCache,
@@ -324,10 +324,10 @@ impl PillarRun<'_> {
     pub(crate) fn fold(
         &self,
         items: &[Result<Vec<ExtPillar>, PillarError>],
-        mut pillar: Made,
+        mut pillar: PillarPart,
         recipe: &Recipe,
         errors: &mut Vec<PillarError>,
-    ) -> Result<(Made, Made)> {
+    ) -> Result<(PillarPart, PillarPart)> {
         self.is_explained
             .set(self.is_explained.get() || recipe.wanted);
         let mut in_place = None;
@@ -336,7 +336,7 @@ impl PillarRun<'_> {
                 Ok(run) => run,
                 Err(malformed) => {
                     errors.push(malformed.clone());
-                    return Ok((Made::default(), in_place.unwrap_or(pillar)));
+                    return Ok((PillarPart::default(), in_place.unwrap_or(pillar)));
                 }
             };
             if self.is_excluded(run) {
@@ -348,7 +348,7 @@ impl PillarRun<'_> {
             let (own, nested) = match given {
                 ExternalResult::Data(own) => (own, None),
                 #[cfg(feature = "git")]
-                ExternalResult::Pillar(nested) => (Own::default(), Some(nested.made)),
+                ExternalResult::Pillar(nested) => (OwnPillarResult::default(), Some(nested.made)),
             };
             let (so_far, data) = recipe.external(run.last(), before, &pillar.value, own);
             pillar = so_far;
@@ -411,7 +411,7 @@ impl PillarRun<'_> {
             .mounts
             .iter()
             .fold(self.tree.clone(), |tree, (directory, server)| {
-                let noting = Noting {
+                let noting = RecordingFiles {
                     server: server.clone(),
                     reads: self.stacked.clone(),
                 };
@@ -503,7 +503,7 @@ impl PillarRun<'_> {
     }
 
     /// The data of one external pillar; `None` for one that does not exist.
-    fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
+    fn returned(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<OwnPillarResult>> {
         if let Some(kind) = one.kind {
             return self.stacked(one, kind, pillar).map(Some);
         }
@@ -537,7 +537,7 @@ impl PillarRun<'_> {
     }
 
     /// The data that a stub gives for an external pillar.
-    fn stubbed(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Own>> {
+    fn stubbed(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<OwnPillarResult>> {
         let run = self.run_for(&self.minion_with(pillar), self.side.clone());
         let name = stub_name(&one.name);
         let answer = run.stubbed(&name);
@@ -569,7 +569,11 @@ impl PillarRun<'_> {
 
     /// The data of an external pillar of the tree; none where the tree has none of that name. What it needs and is not
     /// here makes it one that does not exist.
-    fn of_tree(&self, one: &ExtPillar, pillar: &mut Value) -> Result<Option<Option<Own>>> {
+    fn of_tree(
+        &self,
+        one: &ExtPillar,
+        pillar: &mut Value,
+    ) -> Result<Option<Option<OwnPillarResult>>> {
         let side = self.side.clone().map(|side| MasterSide {
             opts: self.opts.clone(),
             ..side
@@ -616,7 +620,12 @@ impl PillarRun<'_> {
     }
 
     /// The data of an external pillar that follows from files and options.
-    fn built_in(&self, one: &ExtPillar, built_in: BuiltIn, pillar: &mut Value) -> Result<Own> {
+    fn built_in(
+        &self,
+        one: &ExtPillar,
+        built_in: BuiltIn,
+        pillar: &mut Value,
+    ) -> Result<OwnPillarResult> {
         let side = self.side.clone().map(|side| match built_in {
             BuiltIn::Saltclass => side,
             _ => MasterSide {
@@ -630,7 +639,7 @@ impl PillarRun<'_> {
             _ => self.minion_with(pillar),
         };
         let run = self.run_for(&minion, side);
-        let data = built_in.data(&Asked {
+        let data = built_in.data(&ExternalPillarInput {
             one,
             run: &run,
             opts: &self.opts,
@@ -695,7 +704,12 @@ impl PillarRun<'_> {
     }
 
     /// The data of stacked files. Templates may change the pillar they see in place.
-    fn stacked(&self, one: &ExtPillar, kind: StackKind, pillar: &mut Value) -> Result<Own> {
+    fn stacked(
+        &self,
+        one: &ExtPillar,
+        kind: StackKind,
+        pillar: &mut Value,
+    ) -> Result<OwnPillarResult> {
         let minion = self.minion_with(pillar);
         let stores = Stores {
             pillar: minion.pillar.clone().into(),
@@ -719,7 +733,7 @@ impl PillarRun<'_> {
         self.end(&run);
         *pillar = run.current_pillar().into();
         let done = stacking.done.map(RefCell::into_inner);
-        Ok(Own {
+        Ok(OwnPillarResult {
             data: result?.into(),
             parts: done.map_or(Parts::Unknown, Parts::Stacked),
         })

@@ -150,7 +150,7 @@ impl ExtPillars {
     /// # Errors
     /// `ext_pillar` is not a list of mappings.
     pub fn from_config(config: &Config) -> Result<Self> {
-        let runs = Listed(config.settings("ext_pillar")).runs(config.get("ext_pillar"))?;
+        let runs = ExtPillarPlaces(config.settings("ext_pillar")).runs(config.get("ext_pillar"))?;
         Ok(ExtPillars {
             runs,
             options: config.options().clone(),
@@ -266,9 +266,9 @@ impl ExtPillars {
 }
 
 /// The places where `ext_pillar` is set; lists of several files are one.
-pub(crate) struct Listed<'c>(pub &'c [Setting]);
+pub(crate) struct ExtPillarPlaces<'c>(pub &'c [Setting]);
 
-impl Listed<'_> {
+impl ExtPillarPlaces<'_> {
     /// Find the setting of an item, with the marks of everything in it.
     pub(crate) fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
         self.0.iter().find_map(|setting| {

@@ -21,7 +21,7 @@ pub(crate) struct DataFile {
 
 /// The file that a name in a config file of MakoStack means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum NamedFile {
     Missing,
     File(DataFile),
     /// The reference finds it and then refuses it.
@@ -63,9 +63,9 @@ impl Base<'_> {
 
     /// The file of a name of MakoStack: below the directory, or else, if the name is
     /// absolute, at that path (Mako: `TemplateLookup.get_template`).
-    pub fn named(self, item: &str) -> Result<Named> {
+    pub fn named(self, item: &str) -> Result<NamedFile> {
         let Some(path) = self.looked_up(item, item.starts_with('/'))? else {
-            return Ok(Named::Missing);
+            return Ok(NamedFile::Missing);
         };
         let file = DataFile {
             on_disk: path.clone(),
@@ -73,9 +73,9 @@ impl Base<'_> {
             name: item.into(),
         };
         Ok(if leads_up(item) {
-            Named::Refused(file)
+            NamedFile::Refused(file)
         } else {
-            Named::File(file)
+            NamedFile::File(file)
         })
     }
 

@@ -21,14 +21,14 @@ mod template;
 mod trace;
 mod whole;
 
-pub use crate::classes::{FilePlace, Origin, Turn};
+pub use crate::classes::{FilePlace, Origin, PlaceEffect};
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use mapstack_merge::stack::{MARKER as STACK_MARKER, StackStrategy};
 pub use master_tops::{MasterTops, TopsGiven};
-pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, Reached, RecipeStep};
+pub use recipe::{ExternalFile, PartId, PillarLayer, PillarRecipe, RecipeStep, SlsReason};
 pub use trace::{FileOutcome, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 pub use whole::{
-    Ask, Fault, Master, PillarError, PillarReads, WholePillar, overridden, pillar_roots,
+    Fault, Master, PillarError, PillarReads, PillarRequest, WholePillar, overridden, pillar_roots,
     unknown_order,
 };

@@ -1,6 +1,6 @@
 //! Mako, the language of MakoStack's templates.
 
-use mapstack_render::jinja::{Rendered, Request};
+use mapstack_render::jinja::{RenderResult, Request};
 use mapstack_render::sandbox::Interpreter;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::Map;
@@ -88,7 +88,7 @@ pub(crate) fn render(
     request: &Request<'_>,
     stack: &mut Value,
     interpreter: &Interpreter,
-) -> mapstack_render::Result<Rendered> {
+) -> mapstack_render::Result<RenderResult> {
     let options = mapstack_render::mako::Options::stack();
     let uri = request.name.as_deref();
     let given =

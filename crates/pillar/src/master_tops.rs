@@ -14,7 +14,7 @@ use mapstack_value::{Map, Value};
 
 use crate::cache::StackCache;
 use crate::config::ExtPillar;
-use crate::external::{Asked, BuiltIn};
+use crate::external::{BuiltIn, ExternalPillarInput};
 
 /// The master tops that a master's options name. Minions share what is read for them.
 ///
@@ -74,7 +74,7 @@ impl MasterTops {
         let mut given = TopsGiven::default();
         let mut merged = Value::from(Map::new());
         for (name, arguments) in self.named() {
-            let one = Asking {
+            let one = MasterTopQuestion {
                 tops: self,
                 engine,
                 minion,
@@ -127,7 +127,7 @@ fn by_saltenv(merged: &Value) -> IndexMap<String, Vec<String>> {
 }
 
 /// A question to one master top.
-struct Asking<'a> {
+struct MasterTopQuestion<'a> {
     tops: &'a MasterTops,
     engine: &'a Engine,
     minion: &'a Minion,
@@ -135,7 +135,7 @@ struct Asking<'a> {
     arguments: &'a Value,
 }
 
-impl Asking<'_> {
+impl MasterTopQuestion<'_> {
     fn answer(&self, warnings: &mut Vec<Diagnostic>) -> Result<Value> {
         let opts = self.engine.run(self.minion).opts_of_templates();
         let opts = opts.map_err(|e| self.wrong(&e.message))?;
@@ -206,7 +206,7 @@ impl Asking<'_> {
             },
             place: None,
         };
-        let given = built_in.data(&Asked {
+        let given = built_in.data(&ExternalPillarInput {
             one: &one,
             run,
             // Only an external pillar finds the inventory by the option file_roots.

@@ -88,7 +88,7 @@ pub enum PillarLayer {
         /// The text that was read as YAML, if it was.
         text: Option<Text<'static>>,
         /// The way to it: the sls that includes it, the one that includes that, …, the entry of a top file.
-        reached: Vec<Reached>,
+        reached: Vec<SlsReason>,
     },
     /// The data of an external pillar.
     External {
@@ -124,7 +124,7 @@ pub struct ExternalFile {
 
 /// A reason why a minion gets an sls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub enum SlsReason {
     /// Another sls includes it.
     Include(String),
     /// A top file names it.
@@ -150,16 +150,16 @@ pub(crate) struct StackedFile {
 
 /// The result of an external pillar that follows from files and options.
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct OwnPillarResult {
     /// The data.
     pub data: Value,
     /// The parts that its files added, if it knows them.
     pub parts: Parts,
 }
 
-impl From<Value> for Own {
+impl From<Value> for OwnPillarResult {
     fn from(data: Value) -> Self {
-        Own {
+        OwnPillarResult {
             data,
             parts: Parts::Unknown,
         }
@@ -251,14 +251,14 @@ fn difference(before: &Map, now: &Map) -> Map {
 
 /// A part of a pillar, with how it was made.
 #[derive(Debug, Clone)]
-pub(crate) struct Made {
+pub(crate) struct PillarPart {
     pub value: Value,
     pub id: PartId,
 }
 
-impl Default for Made {
+impl Default for PillarPart {
     fn default() -> Self {
-        Made {
+        PillarPart {
             value: Value::map(),
             id: EMPTY,
         }
@@ -303,13 +303,13 @@ impl Recipe {
     }
 
     /// A layer as a part; an empty one adds nothing.
-    pub fn layer(&self, value: Value, layer: impl FnOnce(Value) -> PillarLayer) -> Made {
+    pub fn layer(&self, value: Value, layer: impl FnOnce(Value) -> PillarLayer) -> PillarPart {
         let is_empty = value.as_map().is_some_and(Map::is_empty);
         let id = match is_empty {
             true => EMPTY,
             false => self.add(|| RecipeStep::Layer(Box::new(layer(value.clone())))),
         };
-        Made { value, id }
+        PillarPart { value, id }
     }
 
     /// Note the mappings that a freshly loaded sls has at several places.
@@ -325,11 +325,11 @@ impl Recipe {
     /// Merge a part over another. `origin` is what the part is called in a warning.
     pub fn merge(
         &self,
-        base: Made,
-        layer: &Made,
+        base: PillarPart,
+        layer: &PillarPart,
         options: &Options,
         origin: &str,
-    ) -> Result<Made, MergeError> {
+    ) -> Result<PillarPart, MergeError> {
         self.warn_of_aliases(&base, layer, options, || origin.into());
         self.merge_values(base, layer, options)
     }
@@ -337,8 +337,8 @@ impl Recipe {
     /// Warn where a part changes one place of a mapping that an earlier sls has at several places.
     pub fn warn_of_aliases(
         &self,
-        base: &Made,
-        layer: &Made,
+        base: &PillarPart,
+        layer: &PillarPart,
         options: &Options,
         origin: impl Fn() -> String,
     ) {
@@ -353,20 +353,20 @@ impl Recipe {
     /// Merge a part over another, without warnings.
     pub fn merge_values(
         &self,
-        base: Made,
-        layer: &Made,
+        base: PillarPart,
+        layer: &PillarPart,
         options: &Options,
-    ) -> Result<Made, MergeError> {
+    ) -> Result<PillarPart, MergeError> {
         self.merge_as(base, layer, options, true)
     }
 
     fn merge_as(
         &self,
-        base: Made,
-        layer: &Made,
+        base: PillarPart,
+        layer: &PillarPart,
         options: &Options,
         is_option: bool,
-    ) -> Result<Made, MergeError> {
+    ) -> Result<PillarPart, MergeError> {
         let id = self.add(|| RecipeStep::Merge {
             base: base.id,
             layer: layer.id,
@@ -374,7 +374,7 @@ impl Recipe {
             is_option,
         });
         let value = merge(base.value, &layer.value, options)?;
-        Ok(Made { value, id })
+        Ok(PillarPart { value, id })
     }
 
     /// Note the data of an external pillar, with the parts that its files added, and the pillar so far, which it may have
@@ -382,10 +382,10 @@ impl Recipe {
     pub fn external(
         &self,
         one: Option<&ExtPillar>,
-        mut before: Made,
+        mut before: PillarPart,
         now: &Value,
-        Own { data, parts }: Own,
-    ) -> (Made, Made) {
+        OwnPillarResult { data, parts }: OwnPillarResult,
+    ) -> (PillarPart, PillarPart) {
         let layer = |file: Option<ExternalFile>| {
             move |value| PillarLayer::External {
                 name: one.map(|one| one.name.clone()).unwrap_or_default(),
@@ -404,7 +404,7 @@ impl Recipe {
                         files: files.clone(),
                         origin: Box::new(origin),
                     });
-                    Made { value, id }
+                    PillarPart { value, id }
                 };
                 if let Some(value) = set_by(&origins.in_place, now) {
                     let set = placed(value, origins.in_place);
@@ -414,7 +414,7 @@ impl Recipe {
                 placed(data, origins.root)
             }
             (Parts::Stacked(files), Some(_)) if self.wanted => {
-                let made = files.into_iter().fold(Made::default(), |made, file| {
+                let made = files.into_iter().fold(PillarPart::default(), |made, file| {
                     self.stacked(made, file, layer)
                 });
                 self.changed(made, &data, layer(None))
@@ -427,10 +427,10 @@ impl Recipe {
     /// A stack after one more file.
     fn stacked<L: FnOnce(Value) -> PillarLayer>(
         &self,
-        before: Made,
+        before: PillarPart,
         file: StackedFile,
         layer: impl Fn(Option<ExternalFile>) -> L,
-    ) -> Made {
+    ) -> PillarPart {
         let layer = layer(Some(ExternalFile {
             name: None,
             path: file.path,
@@ -452,7 +452,7 @@ impl Recipe {
             base: before.id,
             layer: own,
         });
-        Made {
+        PillarPart {
             value: file.stack,
             id,
         }
@@ -461,10 +461,10 @@ impl Recipe {
     /// A part that something changed in place: what differs is a layer over it.
     pub fn changed(
         &self,
-        before: Made,
+        before: PillarPart,
         now: &Value,
         layer: impl FnOnce(Value) -> PillarLayer,
-    ) -> Made {
+    ) -> PillarPart {
         if before.value.is_same(now) {
             return before;
         }
@@ -475,31 +475,36 @@ impl Recipe {
             self.merge_as(before, &layer, &by_keys(), false).ok()
         });
         match made.flatten() {
-            Some(made) if made.value.repr() == now.repr() => Made { value, ..made },
+            Some(made) if made.value.repr() == now.repr() => PillarPart { value, ..made },
             _ => self.layer(value, PillarLayer::Unknown),
         }
     }
 
     /// The same data in another form.
-    pub fn in_form(&self, made: &Made, value: Value) -> Made {
+    pub fn in_form(&self, made: &PillarPart, value: Value) -> PillarPart {
         let id = self.add(|| RecipeStep::Form {
             inside: made.id,
             value: value.clone(),
         });
-        Made { value, id }
+        PillarPart { value, id }
     }
 
     /// Python's `dict.update`.
-    pub fn update(&self, base: Made, layer: &Made) -> Made {
+    pub fn update(&self, base: PillarPart, layer: &PillarPart) -> PillarPart {
         self.put(base, layer, |_, _| true)
     }
 
     /// The values of the keys that both have, from the layer.
-    pub fn replaced(&self, base: Made, layer: &Made) -> Made {
+    pub fn replaced(&self, base: PillarPart, layer: &PillarPart) -> PillarPart {
         self.put(base, layer, Map::contains_key)
     }
 
-    fn put(&self, base: Made, layer: &Made, is_meant: fn(&Map, &Key) -> bool) -> Made {
+    fn put(
+        &self,
+        base: PillarPart,
+        layer: &PillarPart,
+        is_meant: fn(&Map, &Key) -> bool,
+    ) -> PillarPart {
         let Value::Map(mut map) = base.value else {
             return base;
         };
@@ -515,14 +520,14 @@ impl Recipe {
             layer: layer.id,
             keys: entries.iter().map(|(key, _)| (*key).clone()).collect(),
         });
-        Made {
+        PillarPart {
             value: map.into(),
             id,
         }
     }
 
     /// The pillar that was made.
-    pub fn ends_with(&self, made: &Made) {
+    pub fn ends_with(&self, made: &PillarPart) {
         self.result.set(made.id);
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Stores {
 
 /// A config file whose turn it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Chosen {
+pub(crate) struct SelectedFile {
     pub path: String,
     /// The path that its data goes to, from the root inwards (MakoStack).
     pub graft: Option<String>,
@@ -25,11 +25,11 @@ pub(crate) struct Chosen {
 impl Stores {
     /// The config files of an external pillar for the minion, in order (Salt:
     /// `Pillar._external_pillar_data`, `stack.ext_pillar`).
-    pub fn config_files(&self, pillar: &ExtPillar, kind: StackKind) -> Result<Vec<Chosen>> {
+    pub fn config_files(&self, pillar: &ExtPillar, kind: StackKind) -> Result<Vec<SelectedFile>> {
         let wrong =
             |message: String| Error::new(ErrorKind::Options, message).at(pillar.place.clone());
         let plain = |value: &Value| match value {
-            Value::Str(path) => Ok(Chosen {
+            Value::Str(path) => Ok(SelectedFile {
                 selected_by: None,
                 ..chosen(path, kind)
             }),
@@ -58,7 +58,12 @@ impl Stores {
         }
     }
 
-    fn selected(&self, selector: &Key, table: &Value, kind: StackKind) -> Result<Vec<Chosen>> {
+    fn selected(
+        &self,
+        selector: &Key,
+        table: &Value,
+        kind: StackKind,
+    ) -> Result<Vec<SelectedFile>> {
         let title = kind.title();
         let wrong = |message: String| Error::new(ErrorKind::Options, message);
         let Some((store, query)) = self.store_of(selector) else {
@@ -106,7 +111,7 @@ impl Stores {
                 return Err(wrong(message));
             };
             let path = path_in(path, env.as_ref())?;
-            Ok(Chosen {
+            Ok(SelectedFile {
                 selected_by: Some(by.clone()),
                 ..chosen(&path, kind)
             })
@@ -187,14 +192,14 @@ fn with_env(table: &Map, env: &Value) -> Map {
         .collect()
 }
 
-fn chosen(path: &str, kind: StackKind) -> Chosen {
+fn chosen(path: &str, kind: StackKind) -> SelectedFile {
     let (path, graft) = match (kind, path.split_once(':')) {
         (StackKind::MakoStack, Some((path, graft))) => {
             (path, Some(graft.to_string()).filter(|g| !g.is_empty()))
         }
         _ => (path, None),
     };
-    Chosen {
+    SelectedFile {
         path: path.into(),
         graft,
         selected_by: None,

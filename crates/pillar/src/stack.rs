@@ -12,10 +12,10 @@ use mapstack_yaml::{Limits, Loaded, Mark, load_document};
 
 use super::StackKind;
 use super::cache::StackCache;
-use super::files::{Base, DataFile, Named, unreadable};
+use super::files::{Base, DataFile, NamedFile, unreadable};
 use super::items::{Item, items};
 use super::recipe::StackedFile;
-use super::select::Chosen;
+use super::select::SelectedFile;
 use super::template::Templates;
 use super::trace::{FileOutcome, PillarEvent, StackEvent};
 use mapstack::File;
@@ -47,7 +47,7 @@ fn no_stack(stack: &Value) -> Error {
 
 impl Stacking<'_, '_> {
     /// The data of the config files, one after the other.
-    pub fn stack(&self, chosen: &[Chosen]) -> Result<Map> {
+    pub fn stack(&self, chosen: &[SelectedFile]) -> Result<Map> {
         let mut stack = Value::Map(self.cache.merged.empty());
         for config in chosen {
             let read = self.config_file(&config.path);
@@ -93,7 +93,7 @@ impl Stacking<'_, '_> {
         }))
     }
 
-    fn config(&self, config: &Chosen, file: &File, stack: &mut Value) -> Result<()> {
+    fn config(&self, config: &SelectedFile, file: &File, stack: &mut Value) -> Result<()> {
         let base = Base {
             directory: split(&config.path).0,
             tree: self.tree,
@@ -168,7 +168,7 @@ impl Stacking<'_, '_> {
 }
 
 /// The keys that a config file's data goes below.
-fn graft(config: &Chosen) -> Vec<Key> {
+fn graft(config: &SelectedFile) -> Vec<Key> {
     config
         .graft
         .as_deref()
@@ -213,12 +213,12 @@ impl OneConfig<'_, '_> {
     /// Merge the file of an item of MakoStack. One that fails is left out.
     fn name(&self, item: &Item, stack: &mut Value) -> Result<()> {
         let data = match self.base.named(&item.name)? {
-            Named::File(data) => data,
-            Named::Missing => {
+            NamedFile::File(data) => data,
+            NamedFile::Missing => {
                 self.outcome(item, None, FileOutcome::Missing);
                 return Ok(());
             }
-            Named::Refused(data) => {
+            NamedFile::Refused(data) => {
                 let error = Error::new(ErrorKind::Template, "its name leads up by `..`");
                 self.drop(item, &data, &self.here(error, item));
                 return Ok(());

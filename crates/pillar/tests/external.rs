@@ -9,7 +9,7 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack_pillar::{Ask, Master, PillarEvent, WholeEvent, WholePillar};
+use mapstack_pillar::{Master, PillarEvent, PillarRequest, WholeEvent, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -36,7 +36,9 @@ fn minion(text: &str) -> Minion {
 
 fn compile(master: &Master, minion: &Minion) -> WholePillar {
     let engine = Engine::new(MemoryFiles::new());
-    master.compile(&engine, minion, &Ask::of(minion)).unwrap()
+    master
+        .compile(&engine, minion, &PillarRequest::of(minion))
+        .unwrap()
 }
 
 /// The only error for an external pillar.
@@ -131,7 +133,7 @@ fn files_come_from_a_mounted_server_and_are_noted() {
     assert_eq!(Value::from(now.data).to_string(), "{'a': 'now'}");
     let then = master(&external).mount(dir.path(), Arc::new(before));
     let engine = Engine::new(MemoryFiles::new());
-    let (made, reads) = then.compile_noting(&engine, &minion, &Ask::of(&minion));
+    let (made, reads) = then.compile_noting(&engine, &minion, &PillarRequest::of(&minion));
     let made = Value::from(made.unwrap().data).to_string();
     assert_eq!(made, "{'sub': {'b': 'old'}, 'a': 'before'}");
     let read = |path: &str| reads.stacked.iter().any(|read| *read.path == *path);
@@ -181,7 +183,7 @@ fn a_minion_passes_options_on() {
     );
     let malformed = minion("{id: web1, opts: {pass_to_ext_pillars: site}}");
     let engine = Engine::new(MemoryFiles::new());
-    let error = master(external).compile(&engine, &malformed, &Ask::of(&malformed));
+    let error = master(external).compile(&engine, &malformed, &PillarRequest::of(&malformed));
     let text = error.unwrap_err().to_string();
     assert!(
         text.contains("pass_to_ext_pillars must be a list of texts, not a string"),
@@ -225,13 +227,8 @@ def ext_pillar(minion_id, pillar, *args, **kwargs):
 #[test]
 fn external_pillars_of_the_tree_give_their_data() {
     let dir = tempfile::tempdir().unwrap();
-    write(
-        dir.path(),
-        &[(
-            "pillar/ext.py",
-            "def ext_pillar(minion_id, pillar, key):\n    return {key: minion_id}\n",
-        )],
-    );
+    let ext = "def ext_pillar(minion_id, pillar, key):\n    return {key: minion_id}\n";
+    write(dir.path(), &[("pillar/ext.py", ext)]);
     let tree = MemoryFiles::new()
         .file("base", "_pillar/own.py", OWN)
         .file("base", "_pillar/needs.py", "import requests\ndef ext_pillar(minion_id, pillar, url):\n    try:\n        return requests.get(url).json()\n    except Exception:\n        return {'hidden': 1}\n")
@@ -248,7 +245,8 @@ fn external_pillars_of_the_tree_give_their_data() {
         let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
         let master = Master::new(config, Arc::new(MemoryFiles::new()));
         let minion = minion("{id: web1, grains: {os: Debian}}");
-        master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
+        let request = PillarRequest::of(&minion);
+        master.compile(&engine, &minion, &request).unwrap()
     };
     let own = "{'id': 'web1', 'args': ['text'], 'kw': {'x': 5}, 'opts': 'master_id', 'mod': 'v1', 'os': 'Debian'}";
     let pillar = compile("{own: [1, two]}, {own: {x: 5}}, {own: text}");

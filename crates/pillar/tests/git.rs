@@ -10,7 +10,9 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::{Value, json};
-use mapstack_pillar::{Ask, Master, PillarEvent, PillarLayer, RecipeStep, WholeEvent, WholePillar};
+use mapstack_pillar::{
+    Master, PillarEvent, PillarLayer, PillarRequest, RecipeStep, WholeEvent, WholePillar,
+};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -43,8 +45,8 @@ fn compile(remotes: &str, explained: bool) -> WholePillar {
         .complete();
     let engine = Engine::new(MemoryFiles::new());
     match explained {
-        true => master.explain(&engine, &minion, &Ask::default()),
-        false => master.compile(&engine, &minion, &Ask::default()),
+        true => master.explain(&engine, &minion, &PillarRequest::default()),
+        false => master.compile(&engine, &minion, &PillarRequest::default()),
     }
     .unwrap()
 }

@@ -10,7 +10,7 @@ use crate::disk::written;
 use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack_pillar::{Ask, Master};
+use mapstack_pillar::{Master, PillarRequest};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[(
@@ -162,7 +162,9 @@ fn queries_over_many_nodes_end() {
     let engine = Engine::new(MemoryFiles::new()).with_limits(limits);
     let minion = minion();
     let master = master_of(directory.path());
-    let pillar = master.compile(&engine, &minion, &Ask::of(&minion)).unwrap();
+    let pillar = master
+        .compile(&engine, &minion, &PillarRequest::of(&minion))
+        .unwrap();
     assert_says(&error_of(&pillar), &["steps"]);
 }
 
@@ -209,7 +211,9 @@ fn shown(master: &Master, id: &str, fuel: u64) -> String {
         id: id.into(),
         ..minion()
     };
-    let made = master.compile(&engine, &minion, &Ask::of(&minion)).unwrap();
+    let made = master
+        .compile(&engine, &minion, &PillarRequest::of(&minion))
+        .unwrap();
     let data = mapstack::value::Value::from(made.data.clone()).repr();
     format!("{data}\n{:?}\n{:?}", made.failures(), made.warnings)
 }
@@ -400,7 +404,7 @@ fn files_come_from_a_mounted_server_and_are_noted() {
     );
     let then = master_of(directory.path()).mount(directory.path(), Arc::new(before));
     let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
-    let (made, reads) = then.compile_noting(&engine, &minion, &Ask::of(&minion));
+    let (made, reads) = then.compile_noting(&engine, &minion, &PillarRequest::of(&minion));
     assert_eq!(made.unwrap().data.get("k").unwrap().to_string(), "before");
     let read = |path: &str| reads.stacked.iter().any(|read| *read.path == *path);
     for path in ["nodes", "nodes/web1.yml", "classes", "classes/a/b.yml"] {

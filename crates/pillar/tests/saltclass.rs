@@ -12,7 +12,7 @@ use crate::whole_pillar;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::SaltVersion;
-use mapstack_pillar::{Ask, Master};
+use mapstack_pillar::{Master, PillarRequest};
 
 /// Records whose result here differs on purpose, with the reason.
 const DIFFERENCES: &[(&str, &str)] = &[];
@@ -282,7 +282,7 @@ fn files_come_from_a_mounted_server_and_are_noted() {
     );
     let then = master_of(&root).mount(directory.path(), Arc::new(before));
     let (engine, minion) = (Engine::new(MemoryFiles::new()), minion());
-    let (made, reads) = then.compile_noting(&engine, &minion, &Ask::of(&minion));
+    let (made, reads) = then.compile_noting(&engine, &minion, &PillarRequest::of(&minion));
     assert_eq!(made.unwrap().data.get("k").unwrap().to_string(), "before");
     let read = |path: &str| reads.stacked.iter().any(|read| *read.path == *path);
     for path in [

@@ -6,7 +6,7 @@ use crate::disk::write;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::{Call, CallError, Engine, Functions, Limits, Stubs, value::Value};
-use mapstack_pillar::{Ask, Master, PillarReads, WholePillar};
+use mapstack_pillar::{Master, PillarReads, PillarRequest, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -309,13 +309,13 @@ fn compile(
     let minion = Minion::parse(minion.as_bytes(), "minion.yaml")
         .unwrap()
         .complete();
-    let ask = Ask {
+    let ask = PillarRequest {
         pillar_override: minion
             .opts
             .get("own")
             .map(|own| [("over", own.clone())].into_iter().collect())
             .unwrap_or_default(),
-        ..Ask::of(&minion)
+        ..PillarRequest::of(&minion)
     };
     master.compile_noting(engine, &minion, &ask)
 }

@@ -9,7 +9,7 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, Value, json};
-use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_pillar::{Master, PillarRequest, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, by version, with the reason.
@@ -108,7 +108,7 @@ fn engine(version: SaltVersion) -> Engine {
 
 fn compile(master: &Master, engine: &Engine) -> WholePillar {
     let minion = Minion::parse(b"{id: web1, grains: {roles: {web: 1}}}", "web1").unwrap();
-    let made = master.compile(engine, &minion.complete(), &Ask::default());
+    let made = master.compile(engine, &minion.complete(), &PillarRequest::default());
     made.unwrap()
 }
 

@@ -9,7 +9,7 @@ use mapstack::minion::Minion;
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Map, Value};
 use mapstack::{Call, CallError, Engine, ErrorKind, Functions, Limits};
-use mapstack_pillar::{Ask, Master, PillarEvent, SlsOutcome, WholeEvent, WholePillar};
+use mapstack_pillar::{Master, PillarEvent, PillarRequest, SlsOutcome, WholeEvent, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// Records whose result here differs on purpose, with the reason.
@@ -43,7 +43,11 @@ fn web1() -> Minion {
 }
 
 fn compile(master: &Master) -> mapstack::Result<WholePillar> {
-    master.compile(&Engine::new(MemoryFiles::new()), &web1(), &Ask::default())
+    master.compile(
+        &Engine::new(MemoryFiles::new()),
+        &web1(),
+        &PillarRequest::default(),
+    )
 }
 
 #[test]
@@ -373,7 +377,7 @@ fn the_steps_of_a_compile_are_bounded() {
         ),
     ];
     let error = master("", &small)
-        .compile(&engine, &web1(), &Ask::default())
+        .compile(&engine, &web1(), &PillarRequest::default())
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
@@ -453,7 +457,7 @@ fn files_that_templates_ask_for_are_reads_of_the_pillar() {
     let sls = "a: {{ salt['pillar.file_exists']('nosuch.sls') }}\n";
     let files = [("top.sls", "base: {'*': [a]}"), ("a.sls", sls)];
     let engine = Engine::new(MemoryFiles::new());
-    let (_, reads) = master("", &files).compile_noting(&engine, &web1(), &Ask::default());
+    let (_, reads) = master("", &files).compile_noting(&engine, &web1(), &PillarRequest::default());
     let read = reads.pillar.iter().find(|read| &*read.path == "nosuch.sls");
     assert_eq!(read.map(|read| read.kind), Some(FileReadKind::Absent));
 }
@@ -518,7 +522,11 @@ fn functions_of_a_pillar_do_not_answer_for_the_minions_machine() {
         );
         let engine = Engine::new(MemoryFiles::new());
         let pillar = master(options, &files)
-            .compile(&engine, &minion.unwrap().complete(), &Ask::default())
+            .compile(
+                &engine,
+                &minion.unwrap().complete(),
+                &PillarRequest::default(),
+            )
             .unwrap();
         assert_eq!(
             pillar.data.get("a"),
@@ -538,7 +546,8 @@ fn a_minion_gets_what_messagepack_carries() {
     let data = |options: &str| {
         let minion = Minion::parse(minion.as_bytes(), "web1.yaml").unwrap();
         let engine = Engine::new(MemoryFiles::new());
-        let made = master(options, &files).compile(&engine, &minion.complete(), &Ask::default());
+        let made =
+            master(options, &files).compile(&engine, &minion.complete(), &PillarRequest::default());
         Value::from(made.unwrap().data).repr()
     };
     assert_eq!(
@@ -624,9 +633,9 @@ fn a_pillar_on_demand_needs_a_list_of_external_pillars() {
         let options = format!("{options}on_demand_ext_pillar: [stack]\n");
         let master = master(&options, &files);
         let compiled = |ext: Option<Value>| {
-            let ask = Ask {
+            let ask = PillarRequest {
                 ext,
-                ..Ask::default()
+                ..PillarRequest::default()
             };
             master.compile(&Engine::new(MemoryFiles::new()), &web1(), &ask)
         };
@@ -680,7 +689,7 @@ fn decrypted(options: &str, sls: &str) -> WholePillar {
     let options = format!("gpg_keydir: /srv/keys\n{options}");
     let engine = Engine::new(MemoryFiles::new()).with_functions(Keys);
     master(&options, &files)
-        .compile(&engine, &web1(), &Ask::default())
+        .compile(&engine, &web1(), &PillarRequest::default())
         .unwrap()
 }
 

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use crate::limits::Limits;
 use crate::limits::ledger;
 use crate::limits::{Error, Result};
-use crate::object::{CallArgs, Noted, Obj};
-use crate::price::{self, Reads, STEP_BYTES};
+use crate::object::{CallArgs, NotedRender, Obj};
+use crate::price::{self, OperandReads, STEP_BYTES};
 
 /// More bytes than this are asked for before they are made.
 const LARGE: usize = 1 << 20;
@@ -28,8 +28,8 @@ pub struct Budget<'r> {
     /// The budget is checked more closely when fewer steps are left.
     floor: Cell<u64>,
     depth: Cell<usize>,
-    _account: ledger::Open,
-    _noted: Noted,
+    _account: ledger::OpenAccount,
+    _noted: NotedRender,
 }
 
 impl<'r> Budget<'r> {
@@ -52,8 +52,8 @@ impl<'r> Budget<'r> {
             shared_fuel,
             floor: Cell::new(floor_below(&limits, fuel)),
             depth: Cell::new(0),
-            _account: ledger::Open::new(limits, fuel),
-            _noted: Noted::new(),
+            _account: ledger::OpenAccount::new(limits, fuel),
+            _noted: NotedRender::new(),
         }
     }
 
@@ -136,7 +136,7 @@ impl<'r> Budget<'r> {
     /// A limit error when it cannot be paid.
     pub fn charge(
         &self,
-        reads: impl FnOnce() -> Reads,
+        reads: impl FnOnce() -> OperandReads,
         object: Option<&Obj>,
         args: &CallArgs,
     ) -> Result<()> {
@@ -149,12 +149,12 @@ impl<'r> Budget<'r> {
     /// A limit error when it cannot be paid.
     ///
     /// ```
-    /// use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, Reads};
+    /// use mapstack_pyobject::{Budget, CallArgs, Limits, Obj, OperandReads};
     /// let text = Obj::from("x".repeat(1 << 16));
     /// let steps = |passes| {
     ///     let fuel = std::cell::Cell::new(1_000_000);
     ///     let budget = Budget::new(Limits::default(), Some(&fuel));
-    ///     budget.charge_passes(passes, || Reads::All, Some(&text), &CallArgs::default()).unwrap();
+    ///     budget.charge_passes(passes, || OperandReads::All, Some(&text), &CallArgs::default()).unwrap();
     ///     1_000_000 - fuel.get()
     /// };
     /// assert!(steps(1) > 0);
@@ -163,7 +163,7 @@ impl<'r> Budget<'r> {
     pub fn charge_passes(
         &self,
         passes: usize,
-        reads: impl FnOnce() -> Reads,
+        reads: impl FnOnce() -> OperandReads,
         object: Option<&Obj>,
         args: &CallArgs,
     ) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::limits::Result;
 use crate::object::{CallArgs, Obj};
-use crate::price::Reads;
+use crate::price::OperandReads;
 
 /// The language that a piece of code is written in, as far as objects ask for it: what it may spend, and how its own
 /// callables run.
@@ -83,7 +83,7 @@ impl dyn Interpreter + '_ {
     /// A limit error.
     pub fn charge(
         &self,
-        reads: impl FnOnce() -> Reads,
+        reads: impl FnOnce() -> OperandReads,
         object: Option<&Obj>,
         args: &CallArgs,
     ) -> Result<()> {

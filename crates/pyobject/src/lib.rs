@@ -16,8 +16,8 @@ mod suggest;
 
 pub use crate::limits::ledger::{spend, spend_apart};
 pub use crate::limits::{
-    Busy, Deadline, Error, ErrorKind, Frame, Granted, Limits, MemoryLimit, Refusal, Result,
-    RunBudget, Span, Spender, Spent, TemplatePlace, depth, ledger,
+    Deadline, Error, ErrorKind, Frame, Limits, MemoryLimit, Refusal, Result, RunBudget, RunLimits,
+    RunningWork, Span, Spender, SpentResource, TemplatePlace, depth, ledger,
 };
 pub use budget::Budget;
 pub use interpreter::Interpreter;
@@ -28,5 +28,5 @@ pub use object::{
     len, lookup_key, negate, order, positive, repr, repr_with, required, slice, text_of, to_str,
     wrap_index,
 };
-pub use price::Reads;
+pub use price::OperandReads;
 pub use suggest::for_argument;

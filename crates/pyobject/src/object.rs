@@ -25,7 +25,7 @@ pub use args::{CallArgs, required};
 pub use containers::{
     DictRef, Entries, ListRef, Refreezer, SetRef, TupleRef, changes, check_extent,
 };
-pub(crate) use cycles::Noted;
+pub(crate) use cycles::NotedRender;
 pub use cycles::Sweep;
 pub use iter::{DictPart, Iter, ObjIter, dict_iter};
 pub use ops::{

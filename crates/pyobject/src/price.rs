@@ -23,7 +23,7 @@ const STEPS_OF_WORDS: u64 = 64;
 
 /// The part of its operands that an operation reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reads {
+pub enum OperandReads {
     /// All of them, as if nothing else is known.
     All,
     /// Its arguments, and of its object as much as does not depend on its size.
@@ -36,7 +36,7 @@ pub enum Reads {
 
 /// Steps that an operation costs before it runs. What it `reads` is asked only where that makes a difference.
 pub(crate) fn to_run(
-    reads: impl FnOnce() -> Reads,
+    reads: impl FnOnce() -> OperandReads,
     object: Option<&Obj>,
     args: &CallArgs,
 ) -> usize {
@@ -51,15 +51,15 @@ pub(crate) fn to_run(
     match own + given {
         small if small <= SMALL => small,
         all => match reads() {
-            Reads::All => all,
-            Reads::Arguments => given,
-            Reads::Texts => object
+            OperandReads::All => all,
+            OperandReads::Arguments => given,
+            OperandReads::Texts => object
                 .into_iter()
                 .chain(args.objects())
                 .filter(|o| !is_container(o))
                 .map(to_read)
                 .sum(),
-            Reads::Nothing => 0,
+            OperandReads::Nothing => 0,
         },
     }
 }

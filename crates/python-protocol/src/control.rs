@@ -15,12 +15,12 @@ pub struct Hello {
     /// The version of the package.
     pub release: String,
     /// The parts of the sandbox around templates.
-    pub walls: Vec<Wall>,
+    pub walls: Vec<SandboxPart>,
 }
 
 /// A part of the sandbox around templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wall {
+pub struct SandboxPart {
     /// The name ("no files (Landlock)").
     pub name: String,
     /// The reason why it could not be set up here, if so.
@@ -105,7 +105,7 @@ impl Message for Body {
         let version = input.uint()?;
         let release = input.string()?;
         let walls = input.list(|input| {
-            Ok(Wall {
+            Ok(SandboxPart {
                 name: input.string()?,
                 missing: input.option(Reader::string)?,
             })
@@ -146,12 +146,12 @@ pub enum Report {
     /// A session is open; its socket comes with the message.
     Open,
     /// The session's process has ended.
-    Ended(Ending),
+    Ended(SessionEnd),
 }
 
 /// The end of a session's process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ending {
+pub struct SessionEnd {
     /// With this status.
     pub status: Option<i32>,
     /// By this signal.
@@ -159,26 +159,26 @@ pub struct Ending {
     /// The text on its standard error, or the start of it.
     pub said: String,
     /// The last place that the job noted before.
-    pub noted: Option<Noted>,
+    pub noted: Option<NotedPlace>,
 }
 
 /// A place that a job noted when it came there, for the case that its process ends.
 ///
 /// ```
-/// use mapstack_python_protocol::{Noted, Span};
-/// let [first, last] = [None, Some(2)].map(|sent| Noted { sent, span: Span { start: 7, end: 9 } });
+/// use mapstack_python_protocol::{NotedPlace, Span};
+/// let [first, last] = [None, Some(2)].map(|sent| NotedPlace { sent, span: Span { start: 7, end: 9 } });
 /// let row = [first.to_bytes(), last.to_bytes()].concat();
-/// assert_eq!(Noted::last(&row), Some(last));
+/// assert_eq!(NotedPlace::last(&row), Some(last));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Noted {
+pub struct NotedPlace {
     /// The number of a template that the command sent; none for the job's own text.
     pub sent: Option<u32>,
     /// The part of its text.
     pub span: Span,
 }
 
-impl Noted {
+impl NotedPlace {
     /// The bytes of a note.
     pub const SIZE: usize = 12;
     /// More notes than these are not made; behind them nothing is known.
@@ -210,7 +210,7 @@ impl Noted {
             let bytes = last.get(at..at + 4)?.try_into().ok()?;
             Some(u32::from_le_bytes(bytes))
         };
-        Some(Noted {
+        Some(NotedPlace {
             sent: number(0)?.checked_sub(1),
             span: Span {
                 start: number(4)?,
@@ -247,7 +247,7 @@ impl Message for Report {
             1 => Ok(Report::Open),
             2 => {
                 let (status, signal) = (input.option(small)?, input.option(small)?);
-                Ok(Report::Ended(Ending {
+                Ok(Report::Ended(SessionEnd {
                     status,
                     signal,
                     said: input.string()?,
@@ -255,7 +255,7 @@ impl Message for Report {
                         let sent = input.option(Reader::uint)?;
                         let (start, end) = (input.uint()?, input.uint()?);
                         let span = Span { start, end };
-                        Ok(Noted { sent, span })
+                        Ok(NotedPlace { sent, span })
                     })?,
                 }))
             }

@@ -179,7 +179,7 @@ impl Loader {
 
 /// The files that may have a function, in the order in which they are tried.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
+pub struct FunctionFiles {
     /// Their paths and texts; none where the tree has no such module, or where something else answers first.
     pub sources: Vec<Source>,
     /// True if Salt has the function without the tree.
@@ -222,7 +222,7 @@ pub enum Lookup {
 
 /// A message of a session: a question, or at the end the outcome of the job.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum SessionMessage {
     /// Asks for the template at a URI.
     Template(String),
     /// Asks whether there is a function of that name.
@@ -239,12 +239,12 @@ pub enum Said {
     /// nothing is there, the bytes of a file, or the names in a directory.
     Machine(String),
     /// The end of the job, and what it took.
-    Done(Box<JobOutcome>, Taken),
+    Done(Box<JobOutcome>, JobUsage),
 }
 
 /// The resources that a job took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Taken {
+pub struct JobUsage {
     /// Steps.
     pub steps: u64,
     /// True if the job looked at what differs from run to run, such as the clock. If not, the same job comes to the same
@@ -262,7 +262,7 @@ pub enum Answer {
     /// The result of a function, or facts.
     Value(Result<Value, Refusal>),
     /// Modules.
-    Found(Result<Found, Refusal>),
+    Found(Result<FunctionFiles, Refusal>),
 }
 
 /// A template's source.
@@ -461,44 +461,44 @@ impl Message for Lookup {
     }
 }
 
-impl Message for Said {
+impl Message for SessionMessage {
     fn write(&self, out: &mut Writer) {
         match self {
-            Said::Template(uri) => {
+            SessionMessage::Template(uri) => {
                 out.uint(1);
                 out.text(uri);
             }
-            Said::HasFunction(name) => {
+            SessionMessage::HasFunction(name) => {
                 out.uint(2);
                 out.text(name);
             }
-            Said::HasModule(name) => {
+            SessionMessage::HasModule(name) => {
                 out.uint(3);
                 out.text(name);
             }
-            Said::Call(name, arguments, keywords) => {
+            SessionMessage::Call(name, arguments, keywords) => {
                 out.uint(4);
                 out.text(name);
                 out.count(arguments.len());
                 arguments.iter().for_each(|argument| argument.write(out));
                 write_names(keywords, out);
             }
-            Said::Machine(path) => {
+            SessionMessage::Machine(path) => {
                 out.uint(8);
                 out.text(path);
             }
-            Said::Done(outcome, taken) => {
+            SessionMessage::Done(outcome, taken) => {
                 out.uint(5);
                 outcome.write(out);
                 out.uint(taken.steps);
                 out.flag(taken.is_by_chance);
             }
-            Said::Find(loader, name) => {
+            SessionMessage::Find(loader, name) => {
                 out.uint(6);
                 loader.write(out);
                 out.text(name);
             }
-            Said::Fact(name) => {
+            SessionMessage::Fact(name) => {
                 out.uint(7);
                 out.text(name);
             }
@@ -507,10 +507,10 @@ impl Message for Said {
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
-            1 => input.string().map(Said::Template),
-            2 => input.string().map(Said::HasFunction),
-            3 => input.string().map(Said::HasModule),
-            4 => Ok(Said::Call(
+            1 => input.string().map(SessionMessage::Template),
+            2 => input.string().map(SessionMessage::HasFunction),
+            3 => input.string().map(SessionMessage::HasModule),
+            4 => Ok(SessionMessage::Call(
                 input.string()?,
                 input.list(Value::read)?,
                 read_names(input)?,
@@ -518,15 +518,15 @@ impl Message for Said {
             5 => {
                 let outcome = JobOutcome::read(input)?;
                 let (steps, is_by_chance) = (input.uint()?, input.flag()?);
-                let taken = Taken {
+                let taken = JobUsage {
                     steps,
                     is_by_chance,
                 };
-                Ok(Said::Done(Box::new(outcome), taken))
+                Ok(SessionMessage::Done(Box::new(outcome), taken))
             }
-            6 => Ok(Said::Find(Loader::read(input)?, input.string()?)),
-            7 => input.string().map(Said::Fact),
-            8 => input.string().map(Said::Machine),
+            6 => Ok(SessionMessage::Find(Loader::read(input)?, input.string()?)),
+            7 => input.string().map(SessionMessage::Fact),
+            8 => input.string().map(SessionMessage::Machine),
             _ => Err(input.error("this is not a question")),
         }
     }
@@ -578,7 +578,7 @@ impl Message for Answer {
             3 => input.flag().map(Answer::Flag),
             4 => Value::read(input).map(|value| Answer::Value(Ok(value))),
             5 => Ok(Answer::Value(Err(Refusal::read(input)?))),
-            6 => Ok(Answer::Found(Ok(Found {
+            6 => Ok(Answer::Found(Ok(FunctionFiles {
                 sources: input.list(Source::read)?,
                 is_known: input.flag()?,
             }))),

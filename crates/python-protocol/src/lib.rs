@@ -7,7 +7,7 @@
 //! | channel | from the command | from the program |
 //! |---|---|---|
 //! | control, one for a program | [`Control`] | [`Hello`], then [`Report`]s |
-//! | session, one for jobs that share an interpreter | for each job [`Bounds`], the [`Job`], [`Answer`]s | [`Said`] |
+//! | session, one for jobs that share an interpreter | for each job [`Bounds`], the [`Job`], [`Answer`]s | [`SessionMessage`] |
 //!
 //! Neither side trusts the other: a decoder takes any bytes without a panic, within bounded memory and depth, and
 //! refuses what is left over behind a message.
@@ -30,17 +30,21 @@ mod plan;
 mod value;
 
 pub use codec::{DecodeError, Message, Reader, Writer};
-pub use control::{Bounds, Control, Ending, Hello, HelloError, Noted, Report, Wall};
+pub use control::{
+    Bounds, Control, Hello, HelloError, NotedPlace, Report, SandboxPart, SessionEnd,
+};
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
-    Answer, CompileJob, Found, FunctionJob, Job, Language, Loader, Lookup, ModuleJob, Names,
-    Refusal, RefusalKind, RenderJob, Said, Source, Taken, TemplateJob,
+    Answer, CompileJob, FunctionFiles, FunctionJob, Job, JobUsage, Language, Loader, Lookup,
+    ModuleJob, Names, Refusal, RefusalKind, RenderJob, SessionMessage, Source, TemplateJob,
 };
 pub use outcome::{
-    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Printed,
-    Purity, Span, Unit, UnitSource, UnitSpan,
+    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Purity,
+    Span, TracedText, Unit, UnitSource, UnitSpan,
 };
-pub use plan::{Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep};
+pub use plan::{
+    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep,
+};
 
 /// The version of the protocol. Sides of different versions do not talk.
 pub const VERSION: u16 = 9;

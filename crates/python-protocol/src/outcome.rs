@@ -21,7 +21,7 @@ pub enum JobOutcome {
     /// The text that a template printed.
     Text {
         /// The text, and where it comes from.
-        printed: Printed,
+        printed: TracedText,
         /// The variables to read back that changed.
         changed: Names,
     },
@@ -104,7 +104,7 @@ impl Message for Compiled {
 
 /// A text with the places that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Printed {
+pub struct TracedText {
     /// The text.
     pub text: String,
     /// The sources that chunks speak of.
@@ -287,7 +287,7 @@ impl Message for JobOutcome {
                 changed: read_names(input)?,
             }),
             2 => Ok(JobOutcome::Text {
-                printed: Printed::read(input)?,
+                printed: TracedText::read(input)?,
                 changed: read_names(input)?,
             }),
             3 => Compiled::read(input).map(JobOutcome::Compiled),
@@ -337,7 +337,7 @@ impl Message for FunctionAnswer {
     }
 }
 
-impl Message for Printed {
+impl Message for TracedText {
     fn write(&self, out: &mut Writer) {
         out.text(&self.text);
         write_units(&self.units, out);
@@ -365,7 +365,7 @@ impl Message for Printed {
                 exact: input.flag()?,
             })
         })?;
-        Ok(Printed {
+        Ok(TracedText {
             text,
             units,
             chunks,

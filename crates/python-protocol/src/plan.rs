@@ -25,7 +25,7 @@ pub enum PlanStep {
     /// Print a value as `str()` has it.
     Print {
         /// The value to print.
-        what: Look,
+        what: LookupExpr,
         /// The part of the template that prints it.
         span: Span,
         /// True if the text is literally in the template.
@@ -34,7 +34,7 @@ pub enum PlanStep {
     /// Do the one or the other.
     If {
         /// The condition.
-        test: Look,
+        test: LookupExpr,
         /// The steps if it is true.
         then: Vec<PlanStep>,
         /// The steps if it is not.
@@ -45,7 +45,7 @@ pub enum PlanStep {
         /// The number of the variable that is the item.
         variable: usize,
         /// The value with the items.
-        items: Look,
+        items: LookupExpr,
         /// The steps for each.
         body: Vec<PlanStep>,
     },
@@ -53,38 +53,38 @@ pub enum PlanStep {
 
 /// An expression that looks at what is given.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Look {
+pub enum LookupExpr {
     /// A literal.
     Value(Value),
     /// The number of a variable.
     Variable(usize),
     /// `of[key]`.
-    Item(Box<[Look; 2]>),
+    Item(Box<[LookupExpr; 2]>),
     /// `of[start:stop]`, with `None` for an end that is left out.
-    Slice(Box<[Look; 3]>),
+    Slice(Box<[LookupExpr; 3]>),
     /// `of.method(…)`: one of [`METHODS`].
     Call {
         /// The value with the method.
-        of: Box<Look>,
+        of: Box<LookupExpr>,
         /// The number of the method in [`METHODS`].
         method: usize,
         /// The arguments.
-        arguments: Vec<Look>,
+        arguments: Vec<LookupExpr>,
     },
     /// `a == b` and its kin.
-    Compare(Comparison, Box<[Look; 2]>),
+    Compare(Comparison, Box<[LookupExpr; 2]>),
     /// `a is None`.
-    IsNone(Box<Look>),
+    IsNone(Box<LookupExpr>),
     /// `not a`.
-    Not(Box<Look>),
+    Not(Box<LookupExpr>),
     /// `a and b and …`.
-    And(Vec<Look>),
+    And(Vec<LookupExpr>),
     /// `a or b or …`.
-    Or(Vec<Look>),
+    Or(Vec<LookupExpr>),
     /// `a if test else b`: test, a, b.
-    Choice(Box<[Look; 3]>),
+    Choice(Box<[LookupExpr; 3]>),
     /// `a + b`.
-    Sum(Box<[Look; 2]>),
+    Sum(Box<[LookupExpr; 2]>),
 }
 
 /// An operator that compares.
@@ -245,19 +245,19 @@ fn read_steps(
     })
 }
 
-fn write_look(look: &Look, out: &mut Writer) {
+fn write_look(look: &LookupExpr, out: &mut Writer) {
     match look {
-        Look::Value(value) => {
+        LookupExpr::Value(value) => {
             out.uint(tag::VALUE);
             value.write(out);
         }
-        Look::Variable(number) => {
+        LookupExpr::Variable(number) => {
             out.uint(tag::VARIABLE);
             out.uint(*number as u64);
         }
-        Look::Item(parts) => write_looks(tag::ITEM, &parts[..], out),
-        Look::Slice(parts) => write_looks(tag::SLICE, &parts[..], out),
-        Look::Call {
+        LookupExpr::Item(parts) => write_looks(tag::ITEM, &parts[..], out),
+        LookupExpr::Slice(parts) => write_looks(tag::SLICE, &parts[..], out),
+        LookupExpr::Call {
             of,
             method,
             arguments,
@@ -268,58 +268,62 @@ fn write_look(look: &Look, out: &mut Writer) {
             out.count(arguments.len());
             arguments.iter().for_each(|look| write_look(look, out));
         }
-        Look::Compare(comparison, parts) => {
+        LookupExpr::Compare(comparison, parts) => {
             out.uint(tag::COMPARE);
             out.uint(*comparison as u64);
             parts.iter().for_each(|look| write_look(look, out));
         }
-        Look::IsNone(of) => write_looks(tag::IS_NONE, std::slice::from_ref(&**of), out),
-        Look::Not(of) => write_looks(tag::NOT, std::slice::from_ref(&**of), out),
-        Look::And(parts) => {
+        LookupExpr::IsNone(of) => write_looks(tag::IS_NONE, std::slice::from_ref(&**of), out),
+        LookupExpr::Not(of) => write_looks(tag::NOT, std::slice::from_ref(&**of), out),
+        LookupExpr::And(parts) => {
             out.uint(tag::AND);
             out.count(parts.len());
             parts.iter().for_each(|look| write_look(look, out));
         }
-        Look::Or(parts) => {
+        LookupExpr::Or(parts) => {
             out.uint(tag::OR);
             out.count(parts.len());
             parts.iter().for_each(|look| write_look(look, out));
         }
-        Look::Choice(parts) => write_looks(tag::CHOICE, &parts[..], out),
-        Look::Sum(parts) => write_looks(tag::SUM, &parts[..], out),
+        LookupExpr::Choice(parts) => write_looks(tag::CHOICE, &parts[..], out),
+        LookupExpr::Sum(parts) => write_looks(tag::SUM, &parts[..], out),
     }
 }
 
-fn write_looks(tag: u64, looks: &[Look], out: &mut Writer) {
+fn write_looks(tag: u64, looks: &[LookupExpr], out: &mut Writer) {
     out.uint(tag);
     looks.iter().for_each(|look| write_look(look, out));
 }
 
-fn read_look(input: &mut Reader<'_>, variables: usize, depth: usize) -> Result<Look, DecodeError> {
+fn read_look(
+    input: &mut Reader<'_>,
+    variables: usize,
+    depth: usize,
+) -> Result<LookupExpr, DecodeError> {
     let depth = deeper(input, depth)?;
     let one = |input: &mut Reader<'_>| read_look(input, variables, depth);
     let two = |input: &mut Reader<'_>| Ok(Box::new([one(input)?, one(input)?]));
     let three = |input: &mut Reader<'_>| Ok(Box::new([one(input)?, one(input)?, one(input)?]));
     Ok(match input.uint()? {
-        tag::VALUE => Look::Value(Value::read(input)?),
-        tag::VARIABLE => Look::Variable(below(input, variables)?),
-        tag::ITEM => Look::Item(two(input)?),
-        tag::SLICE => Look::Slice(three(input)?),
-        tag::CALL => Look::Call {
+        tag::VALUE => LookupExpr::Value(Value::read(input)?),
+        tag::VARIABLE => LookupExpr::Variable(below(input, variables)?),
+        tag::ITEM => LookupExpr::Item(two(input)?),
+        tag::SLICE => LookupExpr::Slice(three(input)?),
+        tag::CALL => LookupExpr::Call {
             of: Box::new(one(input)?),
             method: below(input, METHODS.len())?,
             arguments: input.list(one)?,
         },
         tag::COMPARE => {
             let comparison = COMPARISONS[below(input, COMPARISONS.len())?];
-            Look::Compare(comparison, two(input)?)
+            LookupExpr::Compare(comparison, two(input)?)
         }
-        tag::IS_NONE => Look::IsNone(Box::new(one(input)?)),
-        tag::NOT => Look::Not(Box::new(one(input)?)),
-        tag::AND => Look::And(input.list(one)?),
-        tag::OR => Look::Or(input.list(one)?),
-        tag::CHOICE => Look::Choice(three(input)?),
-        tag::SUM => Look::Sum(two(input)?),
+        tag::IS_NONE => LookupExpr::IsNone(Box::new(one(input)?)),
+        tag::NOT => LookupExpr::Not(Box::new(one(input)?)),
+        tag::AND => LookupExpr::And(input.list(one)?),
+        tag::OR => LookupExpr::Or(input.list(one)?),
+        tag::CHOICE => LookupExpr::Choice(three(input)?),
+        tag::SUM => LookupExpr::Sum(two(input)?),
         _ => return Err(input.error("this is not an expression")),
     })
 }

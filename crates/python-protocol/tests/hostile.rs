@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use mapstack_python_protocol::{
     Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
-    DecodeError, Ending, Failure, FailureKind, Found, FrameError, FunctionAnswer, FunctionJob,
-    Hello, HelloError, Job, JobOutcome, Language, Loader, Look, Lookup, MAX_FRAME, Message,
-    ModuleJob, Noted, Plan, PlanStep, Printed, Purity, Refusal, RefusalKind, RenderJob, Report,
-    Said, Source, Span, Taken, TemplateJob, Unit, UnitSource, UnitSpan, VERSION, Wall, read_frame,
-    write_frame,
+    DecodeError, Failure, FailureKind, FrameError, FunctionAnswer, FunctionFiles, FunctionJob,
+    Hello, HelloError, Job, JobOutcome, JobUsage, Language, Loader, Lookup, LookupExpr, MAX_FRAME,
+    Message, ModuleJob, NotedPlace, Plan, PlanStep, Purity, Refusal, RefusalKind, RenderJob,
+    Report, SandboxPart, SessionEnd, SessionMessage, Source, Span, TemplateJob, TracedText, Unit,
+    UnitSource, UnitSpan, VERSION, read_frame, write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ fn round<M: Message + PartialEq + std::fmt::Debug>(message: &M) -> Result<(), Te
 
 /// Read bytes as everything that either side says.
 fn read_all(bytes: &[u8]) {
-    let _ = Said::from_bytes(bytes);
+    let _ = SessionMessage::from_bytes(bytes);
     let _ = Answer::from_bytes(bytes);
     let _ = Job::from_bytes(bytes);
     let _ = Report::from_bytes(bytes);
@@ -86,7 +86,7 @@ fn read_all(bytes: &[u8]) {
     let _ = Hello::from_bytes(bytes);
     let mut stream = bytes;
     while let Ok(frame) = read_frame(&mut stream) {
-        let _ = Said::from_bytes(&frame);
+        let _ = SessionMessage::from_bytes(&frame);
     }
 }
 
@@ -106,7 +106,7 @@ fn said() -> Vec<Vec<u8>> {
         unit: 1,
         span: Span { start: 2, end: 9 },
     };
-    let printed = Printed {
+    let printed = TracedText {
         text: "text".to_owned(),
         units: units.clone(),
         chunks: vec![Chunk {
@@ -125,12 +125,12 @@ fn said() -> Vec<Vec<u8>> {
     };
     let value = Value::from_iter([Value::from(1), Value::map(), Value::from("x")]);
     let names = vec![(Arc::from("n"), value.clone())];
-    let done = |outcome| Said::Done(Box::new(outcome), Taken::default()).to_bytes();
+    let done = |outcome| SessionMessage::Done(Box::new(outcome), JobUsage::default()).to_bytes();
     vec![
-        Said::Template("u".to_owned()).to_bytes(),
-        Said::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
-        Said::Find(Loader::Modules, "m.f".to_owned()).to_bytes(),
-        Said::Fact("__grains__".to_owned()).to_bytes(),
+        SessionMessage::Template("u".to_owned()).to_bytes(),
+        SessionMessage::Call("f".to_owned(), vec![value.clone()], names.clone()).to_bytes(),
+        SessionMessage::Find(Loader::Modules, "m.f".to_owned()).to_bytes(),
+        SessionMessage::Fact("__grains__".to_owned()).to_bytes(),
         done(JobOutcome::Function {
             answer: FunctionAnswer::Value(value.clone()),
             changed: vec![(1, value.clone())],
@@ -167,11 +167,11 @@ fn said() -> Vec<Vec<u8>> {
             }),
             plan: Some(plan()),
         })),
-        Report::Ended(Ending {
+        Report::Ended(SessionEnd {
             status: None,
             signal: Some(9),
             said: "s".to_owned(),
-            noted: Some(Noted {
+            noted: Some(NotedPlace {
                 sent: Some(1),
                 span: Span { start: 2, end: 3 },
             }),
@@ -182,23 +182,23 @@ fn said() -> Vec<Vec<u8>> {
 
 /// A plan with every kind of step and expression.
 fn plan() -> Plan {
-    let one = || Look::Variable(0);
-    let two = || Box::new([one(), Look::Value(Value::from(1))]);
+    let one = || LookupExpr::Variable(0);
+    let two = || Box::new([one(), LookupExpr::Value(Value::from(1))]);
     let looks = vec![
-        Look::Item(two()),
-        Look::Slice(Box::new([one(), one(), one()])),
-        Look::Call {
+        LookupExpr::Item(two()),
+        LookupExpr::Slice(Box::new([one(), one(), one()])),
+        LookupExpr::Call {
             of: Box::new(one()),
             method: 1,
             arguments: vec![one()],
         },
-        Look::Compare(Comparison::NotIn, two()),
-        Look::IsNone(Box::new(one())),
-        Look::Not(Box::new(one())),
-        Look::And(vec![one()]),
-        Look::Or(vec![one(), one()]),
-        Look::Choice(Box::new([one(), one(), one()])),
-        Look::Sum(two()),
+        LookupExpr::Compare(Comparison::NotIn, two()),
+        LookupExpr::IsNone(Box::new(one())),
+        LookupExpr::Not(Box::new(one())),
+        LookupExpr::And(vec![one()]),
+        LookupExpr::Or(vec![one(), one()]),
+        LookupExpr::Choice(Box::new([one(), one(), one()])),
+        LookupExpr::Sum(two()),
     ];
     let print = |what| PlanStep::Print {
         what,
@@ -240,7 +240,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             ..refusal
         }))
         .to_bytes(),
-        Answer::Found(Ok(Found {
+        Answer::Found(Ok(FunctionFiles {
             sources: vec![Source {
                 name: "_modules/n.py".into(),
                 text: "t".into(),
@@ -411,7 +411,7 @@ fn what_cannot_be_is_refused() {
             name: None,
             source: UnitSource::Job,
         }];
-        Printed {
+        TracedText {
             text: "\u{fc}b".to_owned(),
             units,
             chunks,
@@ -432,7 +432,9 @@ fn what_cannot_be_is_refused() {
         (text(vec![chunk(0, 1)]), "a place is in no source"),
     ] {
         assert_eq!(
-            Printed::from_bytes(&printed.to_bytes()).unwrap_err().what,
+            TracedText::from_bytes(&printed.to_bytes())
+                .unwrap_err()
+                .what,
             why
         );
     }
@@ -442,7 +444,7 @@ fn what_cannot_be_is_refused() {
 fn another_version_is_distinguished_from_another_program() {
     let hello = Hello {
         release: "1.2.3".to_owned(),
-        walls: vec![Wall {
+        walls: vec![SandboxPart {
             name: "w".to_owned(),
             missing: Some("m".to_owned()),
         }],

@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 
 use fork::Fork;
 use mapstack_python_protocol::{
-    Control, Ending, FrameError, Hello, Message, Noted, Report, read_frame, write_frame,
+    Control, FrameError, Hello, Message, NotedPlace, Report, SessionEnd, read_frame, write_frame,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -235,15 +235,15 @@ impl Child {
     }
 
     /// The last place that the job noted.
-    fn noted(&mut self) -> io::Result<Option<Noted>> {
+    fn noted(&mut self) -> io::Result<Option<NotedPlace>> {
         let mut notes = Vec::new();
-        let most = u64::try_from(Noted::MAX_NOTES * Noted::SIZE).unwrap_or(u64::MAX);
+        let most = u64::try_from(NotedPlace::MAX_NOTES * NotedPlace::SIZE).unwrap_or(u64::MAX);
         (&mut self.notes).take(most).read_to_end(&mut notes)?;
-        Ok(Noted::last(&notes))
+        Ok(NotedPlace::last(&notes))
     }
 
     /// End the process and report how it ended; no process is left behind.
-    fn end(mut self) -> io::Result<Ending> {
+    fn end(mut self) -> io::Result<SessionEnd> {
         // It may have ended by itself.
         let _ = kill_process(self.pid, Signal::KILL);
         let status = loop {
@@ -255,7 +255,7 @@ impl Child {
         // All writers are gone, so this comes to an end.
         while self.listen()? {}
         let status_code = status.and_then(WaitStatus::exit_status);
-        Ok(Ending {
+        Ok(SessionEnd {
             noted: match status_code {
                 Some(0) => None,
                 _ => self.noted()?,

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
 use mapstack_python_protocol::{
-    Failure, FailureKind, Hello, JobOutcome, Names, Taken, write_frame,
+    Failure, FailureKind, Hello, JobOutcome, JobUsage, Names, write_frame,
 };
 
 use crate::sandbox::Machine;
@@ -39,7 +39,7 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
     while let Some(bounds) = line.bounds() {
         if !walls_stand && let Err(error) = walls::raise_last(&bounds) {
             let failed = broken(&format!("the sandbox could not be set up: {error}"));
-            line.done(failed, Taken::default());
+            line.done(failed, JobUsage::default());
             return;
         }
         walls_stand = true;

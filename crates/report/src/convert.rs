@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mapstack_convert::{Difference, Formula, Left, OwnDefault, Proposal, Proven};
+use mapstack_convert::{Difference, Formula, Left, OwnDefault, ProofOutcome, Proposal};
 
 use crate::line_diff::patch;
 use crate::words::{count, some};
@@ -14,7 +14,7 @@ pub struct Conversion<'c> {
     /// The proposal.
     pub proposal: &'c Proposal,
     /// The comparison of both.
-    pub proven: &'c Proven,
+    pub proven: &'c ProofOutcome,
     /// The names of the pillars of the repository that were compared.
     pub pillars: Vec<String>,
     /// Pillars that do not render: the name, and why.

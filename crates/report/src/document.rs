@@ -155,9 +155,9 @@ impl Serialize for Steps {
 
 /// That something is so; where it is not, the property is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct True;
+pub struct TrueFlag;
 
-impl Serialize for True {
+impl Serialize for TrueFlag {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_bool(true)
     }
@@ -167,7 +167,7 @@ impl Serialize for True {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum DocumentSubject {
     /// A formula.
     Formula,
     /// The pillar.
@@ -176,12 +176,12 @@ pub enum Of {
     States,
 }
 
-impl Of {
+impl DocumentSubject {
     /// Of the pillar or of a formula.
     pub fn new(is_pillar: bool) -> Self {
         match is_pillar {
-            true => Of::Pillar,
-            false => Of::Formula,
+            true => DocumentSubject::Pillar,
+            false => DocumentSubject::Formula,
         }
     }
 }

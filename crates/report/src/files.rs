@@ -7,7 +7,7 @@ use mapstack::Means;
 use mapstack::loader::without_login;
 use mapstack::value::Value;
 use mapstack::value::pytext::base64;
-use mapstack_files::{Content, Found, Kind, ManagedFile, Reason};
+use mapstack_files::{Content, Kind, ManagedFile, Reason, SourceLookup};
 use serde::Serialize;
 
 use crate::document::{Plain, names};
@@ -108,7 +108,7 @@ pub struct CandidateRow {
 
 names! {
     /// The result of looking for a source.
-    CandidateFound of Found, "kebab-case": Chosen, Missing, Unknown, NotAsked
+    CandidateFound of SourceLookup, "kebab-case": Chosen, Missing, Unknown, NotAsked
 }
 
 /// The reason for which something is unknown.

@@ -48,28 +48,28 @@ impl Format {
 /// The parts of each minion that are shown.
 pub struct Form {
     format: Format,
-    what: What,
+    what: FleetParts,
     /// True if each minion has a separate document.
     apart: bool,
     formulas: Vec<String>,
     /// The text between a minion and the outcome of each formula, in a line of JSON.
     infixes: Vec<String>,
     /// The facts about each key of the table.
-    sought: Vec<Sought>,
+    sought: Vec<SoughtKey>,
 }
 
 /// A key that was asked for.
 #[derive(Default)]
-struct Sought {
+struct SoughtKey {
     found: AtomicBool,
     /// Why the first result has nothing under it.
-    missing: OnceLock<Missing>,
+    missing: OnceLock<MissingKey>,
 }
 
 /// A form as data, for another process that is to print alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Described {
+pub struct FormDocument {
     /// The format of minions.
     pub format: Format,
     /// True to show how many minions have which value, in place of the values under the keys.
@@ -82,7 +82,7 @@ pub struct Described {
 
 /// A key that a result does not have.
 #[derive(Debug, Clone)]
-pub struct Missing {
+pub struct MissingKey {
     /// The minion that the result is of.
     pub minion: String,
     /// The index of the formula.
@@ -91,7 +91,7 @@ pub struct Missing {
     pub error: Error,
 }
 
-impl Sought {
+impl SoughtKey {
     fn look(&self, data: &Value, key: &str, path: &KeyPath, id: &str, formula: usize) {
         // Threads share this, and reading is cheaper than writing.
         if self.is_found() {
@@ -103,7 +103,7 @@ impl Sought {
             && let Err(error) = pick(data, key, path)
         {
             // Another thread may have been first.
-            let _ = self.missing.set(Missing {
+            let _ = self.missing.set(MissingKey {
                 minion: id.into(),
                 formula,
                 error,
@@ -117,7 +117,7 @@ impl Sought {
 }
 
 /// The parts of each minion that are printed.
-pub enum What {
+pub enum FleetParts {
     /// The configuration.
     Data,
     /// Values under keys.
@@ -126,7 +126,7 @@ pub enum What {
     Counts(Vec<(String, KeyPath)>),
 }
 
-impl What {
+impl FleetParts {
     /// A table of the values under some keys, or how many have which under some; a page has the counts of both. Without
     /// keys, the whole configuration.
     pub fn of(
@@ -135,32 +135,32 @@ impl What {
         format: Option<Format>,
     ) -> Self {
         match (table.is_empty(), counts.is_empty()) {
-            (true, true) => What::Data,
-            (false, _) if !format.is_some_and(Format::is_page) => What::Table(table),
-            _ => What::Counts([table, counts].concat()),
+            (true, true) => FleetParts::Data,
+            (false, _) if !format.is_some_and(Format::is_page) => FleetParts::Table(table),
+            _ => FleetParts::Counts([table, counts].concat()),
         }
     }
 
     /// The format if none is given; `apart` is true if each minion has a separate document.
     pub fn usual_format(&self, apart: bool) -> Format {
         match self {
-            What::Data if apart => Format::Yaml,
-            What::Data => Format::Jsonl,
-            What::Table(_) | What::Counts(_) => Format::Text,
+            FleetParts::Data if apart => Format::Yaml,
+            FleetParts::Data => Format::Jsonl,
+            FleetParts::Table(_) | FleetParts::Counts(_) => Format::Text,
         }
     }
 
     /// The keys that are looked at, with their paths.
     fn keys(&self) -> &[(String, KeyPath)] {
         match self {
-            What::Data => &[],
-            What::Table(keys) | What::Counts(keys) => keys,
+            FleetParts::Data => &[],
+            FleetParts::Table(keys) | FleetParts::Counts(keys) => keys,
         }
     }
 }
 
 /// One minion, ready to be written.
-pub enum Shown {
+pub enum ShownMinion {
     /// As a text.
     Text(String),
     /// The value of each formula that has a result.
@@ -172,11 +172,11 @@ const EXAMPLES: usize = 5;
 
 impl Form {
     /// `apart` is true if each minion has a separate document.
-    pub fn new(format: Format, what: What, apart: bool, formulas: Vec<String>) -> Self {
+    pub fn new(format: Format, what: FleetParts, apart: bool, formulas: Vec<String>) -> Self {
         let infix =
             |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
         let infixes = formulas.iter().map(infix).collect();
-        let sought = what.keys().iter().map(|_| Sought::default()).collect();
+        let sought = what.keys().iter().map(|_| SoughtKey::default()).collect();
         Form {
             format,
             what,
@@ -188,10 +188,10 @@ impl Form {
     }
 
     /// The form as data.
-    pub fn described(&self) -> Described {
-        Described {
+    pub fn described(&self) -> FormDocument {
+        FormDocument {
             format: self.format,
-            counts: matches!(self.what, What::Counts(_)),
+            counts: matches!(self.what, FleetParts::Counts(_)),
             keys: self
                 .what
                 .keys()
@@ -203,13 +203,13 @@ impl Form {
     }
 
     /// The form that data describes, of which it is known which of its keys results have, and why others do not.
-    pub fn of(described: &Described, known: Vec<(bool, Option<Missing>)>) -> Self {
+    pub fn of(described: &FormDocument, known: Vec<(bool, Option<MissingKey>)>) -> Self {
         let path = |key: &String| (key.clone(), key.split(':').map(Key::from).collect());
         let keys: Vec<(String, KeyPath)> = described.keys.iter().map(path).collect();
         let what = match described.counts {
-            _ if keys.is_empty() => What::Data,
-            true => What::Counts(keys),
-            false => What::Table(keys),
+            _ if keys.is_empty() => FleetParts::Data,
+            true => FleetParts::Counts(keys),
+            false => FleetParts::Table(keys),
         };
         let formulas = described.formulas.clone();
         let mut form = Form::new(described.format, what, false, formulas);
@@ -221,14 +221,14 @@ impl Form {
     }
 
     /// Of each key, whether a result so far has it, and why the first that lacks it does.
-    pub fn known_keys(&self) -> Vec<(bool, Option<Missing>)> {
-        let known = |sought: &Sought| (sought.is_found(), sought.missing.get().cloned());
+    pub fn known_keys(&self) -> Vec<(bool, Option<MissingKey>)> {
+        let known = |sought: &SoughtKey| (sought.is_found(), sought.missing.get().cloned());
         self.sought.iter().map(known).collect()
     }
 
     /// The keys that were asked for and that no result so far has.
-    pub fn missing_keys(&self) -> Vec<Missing> {
-        let missing = |sought: &Sought| match sought.is_found() {
+    pub fn missing_keys(&self) -> Vec<MissingKey> {
+        let missing = |sought: &SoughtKey| match sought.is_found() {
             true => None,
             false => sought.missing.get().cloned(),
         };
@@ -237,7 +237,7 @@ impl Form {
 
     /// True if this is a table of the values under keys.
     pub fn is_table(&self) -> bool {
-        matches!(self.what, What::Table(_))
+        matches!(self.what, FleetParts::Table(_))
     }
 
     /// True if this is a table, and no result so far has any of its keys.
@@ -247,12 +247,12 @@ impl Form {
 
     /// True if a result so far has any of the keys.
     pub fn has_any_key(&self) -> bool {
-        self.sought.iter().any(Sought::is_found)
+        self.sought.iter().any(SoughtKey::is_found)
     }
 
     /// Note which keys a minion's results have.
     fn look(&self, report: &Report) {
-        if self.sought.iter().all(Sought::is_found) {
+        if self.sought.iter().all(SoughtKey::is_found) {
             return;
         }
         for (formula, outcome) in report.outcomes.iter().flatten().enumerate() {
@@ -281,7 +281,7 @@ impl Form {
     /// The text before the first minion.
     pub fn head(&self) -> String {
         match (&self.what, self.format) {
-            (What::Table(keys), Format::Text) => {
+            (FleetParts::Table(keys), Format::Text) => {
                 let one = |formula: &String| {
                     keys.iter()
                         .map(|(key, _)| cell_text(&format!("{formula}:{key}")))
@@ -295,11 +295,11 @@ impl Form {
     }
 
     /// One minion.
-    pub fn show(&self, report: &Report) -> Shown {
+    pub fn show(&self, report: &Report) -> ShownMinion {
         self.look(report);
         let formulas = &*self.formulas;
         match &self.what {
-            What::Data => Shown::Text(match (self.format, results(formulas, report)) {
+            FleetParts::Data => ShownMinion::Text(match (self.format, results(formulas, report)) {
                 (Format::Jsonl | Format::Text, _) => self.lines(report),
                 (_, results) if results.is_empty() => String::new(),
                 (Format::Json, results) if self.apart => json_document(&results),
@@ -307,11 +307,11 @@ impl Form {
                 (Format::Yaml, results) if self.apart => as_yaml(&results.into()),
                 (_, results) => as_yaml(&below(&report.id, results).into()),
             }),
-            What::Table(keys) => Shown::Text(match self.format {
+            FleetParts::Table(keys) => ShownMinion::Text(match self.format {
                 Format::Text => row(keys, formulas, report),
                 _ => self.entries(keys, report),
             }),
-            What::Counts(keys) => {
+            FleetParts::Counts(keys) => {
                 let results = report.outcomes.iter().flatten().enumerate();
                 let results = results.filter_map(|(formula, outcome)| {
                     Some((formula, outcome.result.as_ref().ok()?))
@@ -322,7 +322,7 @@ impl Form {
                         (formula * keys.len() + number, yaml::traverse(data, path))
                     })
                 });
-                Shown::Values(values.collect())
+                ShownMinion::Values(values.collect())
             }
         }
     }
@@ -330,8 +330,8 @@ impl Form {
     /// The text between the last minion and the next.
     pub fn between(&self, is_first: bool) -> &'static str {
         match (&self.what, self.format) {
-            (What::Data, Format::Json) if is_first => "{\n",
-            (What::Data, Format::Json) => ",\n",
+            (FleetParts::Data, Format::Json) if is_first => "{\n",
+            (FleetParts::Data, Format::Json) => ",\n",
             _ => "",
         }
     }
@@ -340,10 +340,10 @@ impl Form {
     pub fn tail(&self, tallies: &[Tally], is_empty: bool) -> String {
         match (&self.what, self.format) {
             #[cfg(feature = "html")]
-            (What::Counts(_), Format::Html) => self.page(tallies),
-            (What::Counts(_), format) => self.counts(tallies, format),
-            (What::Data, Format::Json | Format::Yaml) if is_empty => "{}\n".into(),
-            (What::Data, Format::Json) => "\n}\n".into(),
+            (FleetParts::Counts(_), Format::Html) => self.page(tallies),
+            (FleetParts::Counts(_), format) => self.counts(tallies, format),
+            (FleetParts::Data, Format::Json | Format::Yaml) if is_empty => "{}\n".into(),
+            (FleetParts::Data, Format::Json) => "\n}\n".into(),
             _ => String::new(),
         }
     }
@@ -438,7 +438,7 @@ impl Form {
                     minion: &report.id,
                     formula: None,
                     key: None,
-                    found: Some(Found::error(error)),
+                    found: Some(FleetResult::error(error)),
                 };
                 line.print()
             }
@@ -472,8 +472,8 @@ impl Form {
                     formula: Some(formula),
                     key: Some(key),
                     found: match &outcome.result {
-                        Ok(data) => yaml::traverse(data, path).map(Found::value),
-                        Err(error) => Some(Found::error(error)),
+                        Ok(data) => yaml::traverse(data, path).map(FleetResult::value),
+                        Err(error) => Some(FleetResult::error(error)),
                     },
                 };
                 text.push_str(&line.print());
@@ -500,7 +500,7 @@ pub enum Line<'l> {
         key: Option<&'l str>,
         /// The value; nothing if the formula has nothing under the key.
         #[serde(flatten)]
-        found: Option<Found>,
+        found: Option<FleetResult>,
     },
     /// Of the minions that have a value.
     Count {
@@ -525,7 +525,7 @@ pub enum Line<'l> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Found {
+pub enum FleetResult {
     /// Its configuration.
     Data {
         /// The data.
@@ -543,15 +543,15 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl FleetResult {
     fn value(value: Value) -> Self {
         let value = Plain(value);
-        Found::Value { value }
+        FleetResult::Value { value }
     }
 
     fn error(error: &Error) -> Self {
         let error = error.to_string();
-        Found::Error { error }
+        FleetResult::Error { error }
     }
 }
 
@@ -561,7 +561,7 @@ impl Line<'_> {
         self.json_line().unwrap_or_else(|e| {
             let why = e.diagnostic().message.clone();
             match self {
-                Line::Minion { found, .. } => *found = Some(Found::Error { error: why }),
+                Line::Minion { found, .. } => *found = Some(FleetResult::Error { error: why }),
                 Line::Count { value, error, .. } => (*value, *error) = (None, Some(why)),
             }
             self.json_line().unwrap_or_default()

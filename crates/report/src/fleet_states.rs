@@ -26,11 +26,11 @@ pub struct FleetStates {
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<String>,
     /// The sls, states, packages or files that minions get.
-    gotten: Vec<Gotten>,
+    gotten: Vec<ItemMinions>,
     /// The minions to which top files give nothing.
     without: Vec<String>,
     /// The minions that do not compile, by cause.
-    failed: Vec<Failing>,
+    failed: Vec<FailureCause>,
 }
 
 /// An sls, a state, a package or a file.
@@ -67,7 +67,7 @@ enum ItemKind {
 /// An sls, a state, a package or a file, and the minions that get it.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Gotten {
+struct ItemMinions {
     #[serde(flatten)]
     item: Item,
     /// A trait that these minions have, and no others.
@@ -82,7 +82,7 @@ struct Gotten {
 /// A cause for which minions get no states.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Failing {
+struct FailureCause {
     message: String,
     /// file:line:column
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ struct Failing {
 
 /// The parts of a fleet's states that are listed; only the sls by default.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Listed<'l> {
+pub struct ListedParts<'l> {
     /// The states with a name. `sls:NAME`, `id:NAME`, `pkg:NAME` and `file:NAME` are names of one kind.
     pub of: Option<&'l str>,
     /// All states.
@@ -106,7 +106,7 @@ pub struct Listed<'l> {
     pub folders: &'l [String],
 }
 
-impl Listed<'_> {
+impl ListedParts<'_> {
     /// True if the files of minions have to be known. A name without a kind is one of a file if it is a path.
     #[must_use]
     pub fn has_files(&self) -> bool {
@@ -167,14 +167,14 @@ impl FleetStates {
     pub fn new<'e>(
         groups: &[Group<'_>],
         failed: impl IntoIterator<Item = (&'e Error, &'e [String])>,
-        listed: Listed<'_>,
+        listed: ListedParts<'_>,
         files: &FilesOfFleet,
         census: &Census,
     ) -> (Self, Option<Error>) {
         let failed = failed
             .into_iter()
-            .map(|(error, ids)| Failing::of(error, ids));
-        let failed: Vec<Failing> = failed.collect();
+            .map(|(error, ids)| FailureCause::of(error, ids));
+        let failed: Vec<FailureCause> = failed.collect();
         let compiled = groups.iter().map(|(_, ids)| ids.len()).sum();
         let unlucky: BTreeSet<&String> = failed.iter().flat_map(|one| &one.minions).collect();
         let mut all = FleetStates {
@@ -207,7 +207,7 @@ impl FleetStates {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let shown: Vec<String> = self.gotten.iter().map(Gotten::shown).collect();
+        let shown: Vec<String> = self.gotten.iter().map(ItemMinions::shown).collect();
         let widest = width(&shown, 60);
         for (one, shown) in self.gotten.iter().zip(&shown) {
             let minions = match &one.common {
@@ -258,7 +258,7 @@ impl FleetStates {
     }
 }
 
-impl Gotten {
+impl ItemMinions {
     /// Its kind and names, in words.
     fn shown(&self) -> String {
         let Item {
@@ -290,10 +290,10 @@ impl Gotten {
     }
 }
 
-impl Failing {
+impl FailureCause {
     fn of(error: &Error, ids: &[String]) -> Self {
         let diagnostic = error.diagnostic();
-        Failing {
+        FailureCause {
             message: diagnostic.message.clone(),
             at: diagnostic.place.as_ref().map(ToString::to_string),
             count: ids.len(),
@@ -362,9 +362,9 @@ fn file_items(files: &FilesOfFleet) -> impl Iterator<Item = (Item, &Vec<String>)
 fn gotten(
     groups: &[Group<'_>],
     files: &FilesOfFleet,
-    listed: Listed<'_>,
+    listed: ListedParts<'_>,
     census: &Census,
-) -> Vec<Gotten> {
+) -> Vec<ItemMinions> {
     let mut all: BTreeMap<Item, Vec<String>> = BTreeMap::new();
     for (compiled, ids) in groups {
         for item in items(compiled)
@@ -380,7 +380,7 @@ fn gotten(
     let row = |(item, mut minions): (Item, Vec<String>)| {
         minions.sort();
         let common = (minions.len() > NAMED).then(|| census.common(&minions));
-        Gotten {
+        ItemMinions {
             item,
             common: common.flatten().map(|common| common.to_string()),
             count: minions.len(),

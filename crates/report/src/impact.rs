@@ -1,9 +1,9 @@
 //! The minions that a file, a key or a fact reaches.
 
-use mapstack::Way;
+use mapstack::ConfigurationMethod;
 use mapstack::minion::Part;
-use mapstack_fleet::impact::{self, Impact, What};
-use mapstack_fleet::{How, ReachedFile, Unfollowed};
+use mapstack_fleet::impact::{self, Impact, QuestionSubject};
+use mapstack_fleet::{FileReach, ReachedFile, UnfollowedPlace};
 use serde::Serialize;
 
 use crate::diff::made_by;
@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 /// The minions that a value or a fact reaches.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Reach<'i> {
+pub struct ReachedMinions<'i> {
     /// The subject that was asked about.
     of: &'i str,
     /// The number of minions.
@@ -81,18 +81,18 @@ impl<'i> FileRow<'i> {
     fn of(reached: &'i ReachedFile) -> Self {
         let file = &reached.file;
         let (how, used_instead) = match &file.how {
-            How::Source => ("source", None),
-            How::Read => ("read", None),
-            How::Pillar => ("pillar", None),
-            How::MayRead => ("may read", None),
-            How::Named => ("named", None),
-            How::Candidate(other) => ("candidate", other.as_deref()),
-            How::LeftOut => ("left out", None),
-            How::Printed => ("printed", None),
-            How::Argument(_) => ("argument", None),
+            FileReach::Source => ("source", None),
+            FileReach::Read => ("read", None),
+            FileReach::Pillar => ("pillar", None),
+            FileReach::MayRead => ("may read", None),
+            FileReach::Named => ("named", None),
+            FileReach::Candidate(other) => ("candidate", other.as_deref()),
+            FileReach::LeftOut => ("left out", None),
+            FileReach::Printed => ("printed", None),
+            FileReach::Argument(_) => ("argument", None),
         };
         let argument = match &file.how {
-            How::Argument(name) => Some(&**name),
+            FileReach::Argument(name) => Some(&**name),
             _ => None,
         };
         FileRow {
@@ -150,11 +150,11 @@ pub enum StatesOf {
 }
 
 /// The subjects that were looked at.
-pub struct Followed<'f> {
+pub struct ExaminedSubjects<'f> {
     /// The file, fact or key in question.
-    pub what: &'f What,
+    pub what: &'f QuestionSubject,
     /// The formulas, each with the way in which its configuration is made.
-    pub configurations: Vec<(String, Way)>,
+    pub configurations: Vec<(String, ConfigurationMethod)>,
     /// True if pillars are compiled: facts that they look at are not followed.
     pub has_pillars: bool,
     /// The states that are compiled.
@@ -162,7 +162,7 @@ pub struct Followed<'f> {
     /// True if external pillars read their files around the file that is asked about.
     pub is_external: bool,
     /// The places that name the file or the fact in what is not followed.
-    pub unfollowed: Vec<Unfollowed>,
+    pub unfollowed: Vec<UnfollowedPlace>,
 }
 
 /// Files that the text lists.
@@ -171,7 +171,7 @@ const FILES: usize = 40;
 /// Places that a message names.
 const PLACES: usize = 3;
 
-impl Followed<'_> {
+impl ExaminedSubjects<'_> {
     /// The reason why the reach is unknown, if nothing that was looked at is reached.
     #[must_use]
     pub fn gap(&self, impact: &Impact) -> Option<String> {
@@ -179,10 +179,15 @@ impl Followed<'_> {
             || !impact.pillar.is_empty()
             || !impact.states.is_empty()
             || impact.files.iter().any(|one| one.file.how.is_reach());
-        if is_reached || matches!(self.what, What::Value(..) | What::Pillar(..)) {
+        if is_reached
+            || matches!(
+                self.what,
+                QuestionSubject::Value(..) | QuestionSubject::Pillar(..)
+            )
+        {
             return None;
         }
-        if matches!(self.what, What::External(_)) {
+        if matches!(self.what, QuestionSubject::External(_)) {
             let why = "no pillar reads it, and no root serves it";
             return (!self.is_external).then(|| why.into());
         }
@@ -205,8 +210,10 @@ impl Followed<'_> {
             return Some(format!("{configuration}, and {refused}"));
         }
         let is_known = match self.what {
-            What::File(path) => self.is_parameters(path) || follows_states && !is_plugin(path),
-            What::Fact(part, _) => *part == Part::Pillar || !self.has_pillars,
+            QuestionSubject::File(path) => {
+                self.is_parameters(path) || follows_states && !is_plugin(path)
+            }
+            QuestionSubject::Fact(part, _) => *part == Part::Pillar || !self.has_pillars,
             _ => false,
         };
         let of_plugins = "what plugins of Salt do is not followed";
@@ -237,7 +244,8 @@ impl Followed<'_> {
 
     /// The states that Salt refuses, in words.
     fn refused(&self, impact: &Impact) -> Option<String> {
-        let is_settled = matches!(self.what, What::File(path) if self.is_parameters(path));
+        let is_settled =
+            matches!(self.what, QuestionSubject::File(path) if self.is_parameters(path));
         if is_settled || impact.refused.is_empty() {
             return None;
         }
@@ -297,12 +305,18 @@ impl Followed<'_> {
     /// True if it is asked which pillars a file is read for.
     #[must_use]
     pub fn is_about_a_file(&self) -> bool {
-        !matches!(self.what, What::Value(..) | What::Fact(..))
+        !matches!(
+            self.what,
+            QuestionSubject::Value(..) | QuestionSubject::Fact(..)
+        )
     }
 
     /// The followed subjects, as text.
     fn line(&self) -> String {
-        let is_of_pillar = matches!(self.what, What::Pillar(..) | What::External(_));
+        let is_of_pillar = matches!(
+            self.what,
+            QuestionSubject::Pillar(..) | QuestionSubject::External(_)
+        );
         let configurations = made_by(&self.configurations).filter(|_| !is_of_pillar);
         let pillars = (is_of_pillar || self.follows_pillars()).then(|| "pillars".into());
         let states = match self.states {
@@ -311,7 +325,7 @@ impl Followed<'_> {
             StatesOf::Top => Some("states that top files give and their managed files".into()),
             StatesOf::Sls => Some("states of each sls alone and their managed files".into()),
         };
-        let is_value = matches!(self.what, What::Value(..)) && self.follows_states();
+        let is_value = matches!(self.what, QuestionSubject::Value(..)) && self.follows_states();
         let all: Vec<String> = configurations.chain(pillars).chain(states).collect();
         let but = match is_value {
             true => "; not followed: conditions, and what templates compute from the value",
@@ -355,10 +369,10 @@ fn rows(impact: &Impact, is_reached: bool) -> Vec<FileRow<'_>> {
     files.map(FileRow::of).collect()
 }
 
-impl<'i> Reach<'i> {
+impl<'i> ReachedMinions<'i> {
     /// The findings of `impact`; `given` is the question.
-    pub fn new(given: &'i str, followed: &Followed<'_>, impact: &'i Impact) -> Self {
-        Reach {
+    pub fn new(given: &'i str, followed: &ExaminedSubjects<'_>, impact: &'i Impact) -> Self {
+        ReachedMinions {
             of: given,
             minions: impact.minions,
             minions_not_looked_at: impact.not_looked_at,
@@ -378,9 +392,9 @@ impl<'i> Reach<'i> {
     }
 
     /// For people.
-    pub fn text(&self, followed: &Followed<'_>) -> String {
+    pub fn text(&self, followed: &ExaminedSubjects<'_>) -> String {
         let given = match followed.what {
-            What::File(path) => format!("salt://{path}"),
+            QuestionSubject::File(path) => format!("salt://{path}"),
             _ => self.of.to_owned(),
         };
         let all = count(self.minions, "minion");
@@ -466,7 +480,7 @@ impl<'i> Formula<'i> {
         text
     }
 
-    fn of(row: &'i impact::Reached) -> Self {
+    fn of(row: &'i impact::ReachedFormula) -> Self {
         let values = row.values.iter().map(|value| Holder {
             value: value.value.clone().into(),
             origin: value.origin.as_deref(),

@@ -20,7 +20,7 @@ pub fn rendered(
     let notes: Vec<String> = diagnostic.notes.iter().map(|n| sanitize(n)).collect();
     let help = diagnostic.help.as_deref().map(sanitize);
     let mut elements: Vec<Element<'_>> = Vec::new();
-    let shown = diagnostic.place.as_ref().map(Shown::new);
+    let shown = diagnostic.place.as_ref().map(ShownPlace::new);
     if let Some(shown) = &shown {
         match whole_file {
             true => elements.push(Origin::path(shown.file.as_str()).into()),
@@ -35,10 +35,10 @@ pub fn rendered(
     if let Some(help) = &help {
         elements.push(Level::HELP.message(help.as_str()).into());
     }
-    let steps: Vec<(String, Shown)> = diagnostic
+    let steps: Vec<(String, ShownPlace)> = diagnostic
         .trace
         .iter()
-        .map(|step| (sanitize(&step.what), Shown::new(&step.place)))
+        .map(|step| (sanitize(&step.what), ShownPlace::new(&step.place)))
         .collect();
     let mut title = level.primary_title(message.as_str());
     if let Some(id) = id {
@@ -53,7 +53,7 @@ pub fn rendered(
 }
 
 /// A place with the few lines of its file that are worth showing.
-struct Shown {
+struct ShownPlace {
     file: String,
     excerpt: String,
     first_line: usize,
@@ -63,7 +63,7 @@ struct Shown {
     inside: Option<(usize, usize)>,
 }
 
-impl Shown {
+impl ShownPlace {
     /// Lines before and after the place.
     const CONTEXT: usize = 2;
     /// Longer lines are cut.
@@ -108,7 +108,7 @@ impl Shown {
         let marked = visible(&source[at..until.max(at)]).len();
         let is_inside = from > 0 && source.as_bytes().get(from - 1) != Some(&b'\n');
         let first_line = source[..from].matches('\n').count() + 1;
-        Shown {
+        ShownPlace {
             // A name is one line.
             file: sanitize(&place.file).replace('\n', "\u{fffd}"),
             excerpt: visible(&source[from..to.max(from)]),

@@ -2,15 +2,15 @@
 
 use mapstack::Place;
 use mapstack::minion::{FactPlace, Part};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 use serde::Serialize;
 
-use crate::document::{Steps, True};
+use crate::document::{Steps, TrueFlag};
 
 /// A place in words.
-pub(crate) fn place(spot: &Spot) -> String {
+pub(crate) fn place(spot: &ValuePosition) -> String {
     match spot {
-        Spot::File { computed: true, .. } => format!("{spot} (computed)"),
+        ValuePosition::File { computed: true, .. } => format!("{spot} (computed)"),
         _ => spot.to_string(),
     }
 }
@@ -36,12 +36,12 @@ pub enum Origin {
         facts: Facts,
         path: Steps,
         #[serde(flatten)]
-        read: Option<Read>,
+        read: Option<FactOrigin>,
     },
     /// An argument, or a default of the function.
-    Argument { argument: True },
+    Argument { argument: TrueFlag },
     /// An origin that is not known.
-    Unknown { unknown: True },
+    Unknown { unknown: TrueFlag },
 }
 
 /// A part of a minion's facts; `config` if a value was merged from several.
@@ -59,7 +59,7 @@ pub enum Facts {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Read {
+pub enum FactOrigin {
     /// In a file.
     File {
         file: String,
@@ -71,9 +71,9 @@ pub enum Read {
     /// In the command line.
     Set { flag: Flag },
     /// It is the minion's id, or follows from it.
-    Id { id: True },
+    Id { id: TrueFlag },
     /// Salt has it built in.
-    BuiltIn { built_in: True },
+    BuiltIn { built_in: TrueFlag },
 }
 
 /// A position in a text that still holds the fact.
@@ -94,21 +94,21 @@ pub enum Flag {
     Set,
 }
 
-impl From<&Spot> for Origin {
-    fn from(spot: &Spot) -> Self {
+impl From<&ValuePosition> for Origin {
+    fn from(spot: &ValuePosition) -> Self {
         match spot {
-            Spot::File {
+            ValuePosition::File {
                 place, computed, ..
             } => Origin::of_file(place, *computed),
-            Spot::Fact {
+            ValuePosition::Fact {
                 part, path, place, ..
             } => Origin::Fact {
                 facts: part.into(),
                 path: path.iter().collect(),
-                read: place.as_ref().and_then(Read::of),
+                read: place.as_ref().and_then(FactOrigin::of),
             },
-            Spot::Argument => Origin::Argument { argument: True },
-            Spot::Unknown => Origin::Unknown { unknown: True },
+            ValuePosition::Argument => Origin::Argument { argument: TrueFlag },
+            ValuePosition::Unknown => Origin::Unknown { unknown: TrueFlag },
         }
     }
 }
@@ -136,20 +136,20 @@ impl From<&Option<Part>> for Facts {
     }
 }
 
-impl Read {
+impl FactOrigin {
     fn of(place: &FactPlace) -> Option<Self> {
         Some(match place {
-            FactPlace::File(place) => Read::File {
+            FactPlace::File(place) => FactOrigin::File {
                 file: place.file.clone(),
                 mark: place.mark.map(|mark| Mark {
                     line: mark.line,
                     column: mark.column,
                 }),
             },
-            FactPlace::Platform(platform) => Read::Platform { platform },
-            FactPlace::Set => Read::Set { flag: Flag::Set },
-            FactPlace::Id => Read::Id { id: True },
-            FactPlace::BuiltIn => Read::BuiltIn { built_in: True },
+            FactPlace::Platform(platform) => FactOrigin::Platform { platform },
+            FactPlace::Set => FactOrigin::Set { flag: Flag::Set },
+            FactPlace::Id => FactOrigin::Id { id: TrueFlag },
+            FactPlace::BuiltIn => FactOrigin::BuiltIn { built_in: TrueFlag },
             _ => return None,
         })
     }

@@ -26,7 +26,7 @@ pub fn text(definition: &Definition, mode: Mode) -> String {
 /// A definition for programs.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Parsed<'d> {
+pub struct DefinitionDocument<'d> {
     /// The definition as it is printed.
     definition: String,
     /// True if it leads to files of YAML.
@@ -50,7 +50,7 @@ struct Part<'d> {
     delimiter: &'d str,
 }
 
-impl<'d> From<&'d Definition> for Parsed<'d> {
+impl<'d> From<&'d Definition> for DefinitionDocument<'d> {
     fn from(definition: &'d Definition) -> Self {
         let matchers = definition.matchers().iter().map(|matcher| Part {
             r#type: matcher.kind().letter(),
@@ -58,7 +58,7 @@ impl<'d> From<&'d Definition> for Parsed<'d> {
             options: matcher.options(),
             delimiter: matcher.delimiter(),
         });
-        Parsed {
+        DefinitionDocument {
             definition: definition.to_string(),
             yaml: definition.leads_to_files(),
             deprecated: definition.spelling() == Spelling::Legacy,

@@ -1,10 +1,10 @@
 //! The program that runs Python, and its sandbox.
 
-use mapstack::sandbox::Walls;
+use mapstack::sandbox::SandboxReport;
 
 /// The path of the program, and the active parts of its sandbox; or the reason why it cannot be asked, with advice.
 #[must_use]
-pub fn walls(found: Result<&Walls, (&str, Option<&str>)>) -> String {
+pub fn walls(found: Result<&SandboxReport, (&str, Option<&str>)>) -> String {
     let found = match found {
         Ok(found) => found,
         Err((why, help)) => {

@@ -9,7 +9,7 @@ use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::document::{Data, Plain, Steps, True};
+use crate::document::{Data, Plain, Steps, TrueFlag};
 use crate::{
     config, diff, explain, files, fleet, fleet_states, impact, lint, parse, pillar, platforms,
     sources, test,
@@ -21,7 +21,7 @@ pub fn all() -> [(&'static str, Schema); 16] {
         of::<Vec<lint::Call<'_>>>("calls", "mapstack lint --calls -o json"),
         of::<config::Options<'_>>("config", "mapstack config -o json"),
         of::<diff::Rows<'_>>("diff", "mapstack diff -o json"),
-        of::<explain::Explained<'_>>("explain", "mapstack explain -o json"),
+        of::<explain::ExplanationRows<'_>>("explain", "mapstack explain -o json"),
         of::<explain::ExplainedHighstate<'_>>(
             "explain-highstate",
             "mapstack explain highstate -o json",
@@ -29,9 +29,9 @@ pub fn all() -> [(&'static str, Schema); 16] {
         of::<files::Files<'_>>("file", "mapstack file -o json"),
         of::<fleet::Line<'_>>("fleet", "a line of mapstack fleet -o jsonl"),
         of::<fleet_states::FleetStates>("fleet-highstate", "mapstack fleet highstate -o json"),
-        of::<impact::Reach<'_>>("impact", "mapstack impact -o json"),
+        of::<impact::ReachedMinions<'_>>("impact", "mapstack impact -o json"),
         of::<lint::Findings<'_>>("lint", "mapstack lint -o json"),
-        of::<parse::Parsed<'_>>("parse", "mapstack parse -o json"),
+        of::<parse::DefinitionDocument<'_>>("parse", "mapstack parse -o json"),
         of::<Vec<platforms::Row>>("platforms", "mapstack platforms -o json"),
         of::<sources::LookUps<'_>>("sources", "mapstack sources -o json"),
         of::<pillar::PillarSources<'_>>("sources-pillar", "mapstack sources pillar -o json"),
@@ -137,6 +137,6 @@ macro_rules! schemas {
 schemas! {
     Data, {};
     Plain, {};
-    True, { "const": true };
+    TrueFlag, { "const": true };
     Steps, { "type": "array", "description": "Keys and, in lists, indices from 0." };
 }

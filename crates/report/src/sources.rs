@@ -1,6 +1,6 @@
 //! Every file that was looked for, and what asked for it.
 
-use mapstack::trace::{Asked, DataStage, Event, RequestOutcome};
+use mapstack::trace::{DataStage, Event, RequestOutcome, TracedRequest};
 use serde::Serialize;
 
 use crate::document::names;
@@ -20,7 +20,7 @@ struct LookUp<'e> {
     /// salt://, of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    outcome: Found,
+    outcome: SourceMatch,
     /// The file that was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
@@ -44,7 +44,7 @@ names! {
 #[derive(Serialize, Clone, Copy)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum Found {
+enum SourceMatch {
     Hit,
     Miss,
     Refused,
@@ -97,29 +97,29 @@ impl<'e> LookUp<'e> {
             stage: event.stage.into(),
             definition: event.definition.as_deref(),
             path: None,
-            outcome: Found::Miss,
+            outcome: SourceMatch::Miss,
             file: None,
             reason: None,
             query: None,
         };
         match &event.asked {
-            Asked::File { path, outcome } => {
+            TracedRequest::File { path, outcome } => {
                 look_up.path = Some(format!("salt://{path}"));
                 match outcome {
                     RequestOutcome::Hit(on_disk) => {
-                        look_up.outcome = Found::Hit;
+                        look_up.outcome = SourceMatch::Hit;
                         look_up.file = Some(on_disk.display().to_string());
                     }
                     RequestOutcome::Miss => {}
                     RequestOutcome::Refused(why) => {
-                        look_up.outcome = Found::Refused;
+                        look_up.outcome = SourceMatch::Refused;
                         look_up.reason = Some(why);
                     }
                 }
             }
-            Asked::Value { found: true } => look_up.outcome = Found::Hit,
-            Asked::Value { found: false } => {}
-            Asked::NoPaths { query } => look_up.query = Some(Query(query.as_deref())),
+            TracedRequest::Value { found: true } => look_up.outcome = SourceMatch::Hit,
+            TracedRequest::Value { found: false } => {}
+            TracedRequest::NoPaths { query } => look_up.query = Some(Query(query.as_deref())),
         }
         look_up
     }
@@ -133,12 +133,12 @@ impl<'e> LookUp<'e> {
         match (self.outcome, self.query) {
             (_, Some(Query(Some(query)))) => format!("miss  nothing under '{query}'"),
             (_, Some(Query(None))) => "miss  an empty value leads to no path".into(),
-            (Found::Hit, None) => {
+            (SourceMatch::Hit, None) => {
                 let file = of_file(self.file.as_deref());
                 format!("hit   {}", file.as_deref().unwrap_or("a value"))
             }
-            (Found::Miss, None) => format!("miss  {}", path.unwrap_or("no value")),
-            (Found::Refused, None) => {
+            (SourceMatch::Miss, None) => format!("miss  {}", path.unwrap_or("no value")),
+            (SourceMatch::Refused, None) => {
                 format!("no    {}", of_file(self.reason).unwrap_or_default())
             }
         }

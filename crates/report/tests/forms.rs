@@ -4,12 +4,12 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
-use mapstack::{Engine, Error, ErrorKind, Way};
-use mapstack_fleet::impact::What;
+use mapstack::{ConfigurationMethod, Engine, Error, ErrorKind};
+use mapstack_fleet::impact::QuestionSubject;
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::diff;
 use mapstack_report::document::Document;
-use mapstack_report::impact::{Followed, Reach, StatesOf};
+use mapstack_report::impact::{ExaminedSubjects, ReachedMinions, StatesOf};
 
 /// Minions whose operating system is in their id; `broken` cannot be read.
 struct Named;
@@ -60,7 +60,7 @@ fn a_change_is_reported_once_for_all_minions() {
     let all = ids(&[&IDS[..], &["broken"]].concat());
     let differences = Differences::of(&comparison, &Named, &all, Pace::threads(2));
     let masking = masking();
-    let configurations = vec![("users".into(), Way::Data)];
+    let configurations = vec![("users".into(), ConfigurationMethod::Data)];
     let unread = vec!["users/init.sls".into()];
     let accounting = diff::Accounting::new(configurations, 2, unread, false);
     let report = diff::Report {
@@ -108,7 +108,7 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let engine = engine("/bin/bash");
     let fleet = Fleet::new(&engine).formula("users");
     let ids = IDS.map(str::to_owned);
-    let look = |what: &What| {
+    let look = |what: &QuestionSubject| {
         let impact = Impact::of(
             (what, &fleet, (None, None)),
             &Named,
@@ -119,30 +119,36 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
         assert!(impact.failed.is_empty());
         impact
     };
-    let file = What::File("users/parameters/os_family/Debian.yaml".into());
+    let file = QuestionSubject::File("users/parameters/os_family/Debian.yaml".into());
     let reached = look(&file);
     let text = "\
 salt://users/parameters/os_family/Debian.yaml reaches 2 of 3 minions
 users: 2 minions: Debian-1, Debian-2
 followed: parameters of users
 ";
-    let followed = |what| Followed {
+    let followed = |what| ExaminedSubjects {
         what,
-        configurations: vec![("users".into(), Way::Data)],
+        configurations: vec![("users".into(), ConfigurationMethod::Data)],
         has_pillars: false,
         states: StatesOf::Nothing,
         is_external: false,
         unfollowed: Vec::new(),
     };
     let of_file = followed(&file);
-    assert_eq!(Reach::new("x", &of_file, &reached).text(&of_file), text);
-    let fact = look(&What::Fact(Part::Grains, vec!["os_family".into()]));
+    assert_eq!(
+        ReachedMinions::new("x", &of_file, &reached).text(&of_file),
+        text
+    );
+    let fact = look(&QuestionSubject::Fact(
+        Part::Grains,
+        vec!["os_family".into()],
+    ));
     assert_eq!(fact.formulas[0].minions.len(), 3);
 
     let path = mapstack::value::Path::split("key", ":").unwrap();
-    let value = What::Value("users".into(), path);
+    let value = QuestionSubject::Value("users".into(), path);
     let values = look(&value);
-    let printed = Reach::new("users:key", &followed(&value), &values).json();
+    let printed = ReachedMinions::new("users:key", &followed(&value), &values).json();
     let printed = printed.unwrap();
     assert!(
         !printed.contains("hunter2") && printed.contains("<secret>"),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mapstack_report::page::{
-    Bar, Changed, ChangedLine, Changes, Chart, FilePlace, Item, Layer, Listing, Origin, Page, Past,
-    Quoted, Row, StatesOf, StatesPage,
+    Bar, Changed, ChangedLine, Changes, Chart, EarlierValue, FilePlace, Item, Layer, Listing,
+    Origin, Page, QuotedPlace, Row, StatesOf, StatesPage,
 };
 use mapstack_report::states::StateRow;
 
@@ -36,7 +36,7 @@ fn page(text: &str) -> Page {
         computed: true,
         withheld: Some(text()),
     };
-    let past = Past {
+    let past = EarlierValue {
         value: text(),
         layer: 1,
         origin: origin(),
@@ -144,7 +144,7 @@ fn hostile_texts_stay_texts_among_changes() {
     let page = |text: &str| {
         let text = || text.to_string();
         let quoted = || {
-            Some(Quoted {
+            Some(QuotedPlace {
                 text: text(),
                 file: text(),
                 line: 1,
@@ -204,7 +204,7 @@ fn hostile_texts_stay_texts_among_changes() {
 fn hostile_texts_stay_texts_in_lists() {
     let page = |text: &str| {
         let text = || text.to_string();
-        let place = Quoted {
+        let place = QuotedPlace {
             text: text(),
             file: text(),
             line: 1,

@@ -8,11 +8,11 @@ use mapstack_value::{Key, Value};
 pub(crate) struct RootsOption {
     /// Each saltenv with its directories, in order, patterns replaced by their directories.
     pub saltenvs: Vec<(Key, Vec<Value>)>,
-    pub slips: Vec<Slip>,
+    pub slips: Vec<IgnoredOption>,
 }
 
 /// A part of the option that Salt ignores without a word.
-pub(crate) struct Slip {
+pub(crate) struct IgnoredOption {
     /// The saltenv; none where it is the whole option.
     pub saltenv: Option<Key>,
     pub message: String,
@@ -25,7 +25,7 @@ pub(crate) struct Slip {
 /// The directories of a pattern cannot be listed.
 pub(crate) fn read(option: &str, given: &Value, default: &str) -> Result<RootsOption> {
     let Value::Map(given) = given else {
-        let slip = Slip {
+        let slip = IgnoredOption {
             saltenv: None,
             message: format!("`{option}` must be a mapping of saltenvs to lists of directories"),
             help: format!("as it is, it means `base: [{default}]`"),
@@ -45,7 +45,7 @@ pub(crate) fn read(option: &str, given: &Value, default: &str) -> Result<RootsOp
             Value::Tuple(items) => &**items,
             Value::None => &[],
             other => {
-                read.slips.push(Slip {
+                read.slips.push(IgnoredOption {
                     saltenv: Some(saltenv.clone()),
                     message: format!(
                         "`{option}` has {} for '{saltenv}', and needs a list of directories",

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mapstack_jinja::ast::Template;
 use mapstack_jinja::{
-    Builtins, Conversion, DO, Dialect, Form, Host, LOOP_CONTROLS, Named, Request, SourceMap,
-    Syntax, SyntaxError, Tag, Vm, load_below,
+    Builtins, Conversion, DO, Dialect, Form, Host, LOOP_CONTROLS, NamedFunction, Request,
+    SourceMap, Syntax, SyntaxError, Tag, Vm, load_below,
 };
-use mapstack_pyobject::{Error, ErrorKind, Obj, Reads, Result};
+use mapstack_pyobject::{Error, ErrorKind, Obj, OperandReads, Result};
 use mapstack_value::Str;
 
 use crate::serial::DataFormat;
@@ -100,7 +100,7 @@ impl Dialect for Salt {
         about_import(tag, file)
     }
 
-    fn reads(&self, kind: Named, name: &str) -> Reads {
+    fn reads(&self, kind: NamedFunction, name: &str) -> OperandReads {
         filters::reads(kind, name)
     }
 

@@ -1,7 +1,7 @@
 //! A value made of a secret is secret, whatever makes it.
 
 use mapstack_pyobject::Obj;
-use mapstack_salt_jinja::{NoHost, Rendered, Taint, render, request};
+use mapstack_salt_jinja::{NoHost, RenderResult, Taint, render, request};
 use mapstack_value::{Map, Value};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn pillar() -> Value {
 }
 
 /// A render with a secret pillar, an open mapping, and one of both.
-fn rendered(template: &str, taint: Option<&Taint>) -> Option<Rendered> {
+fn rendered(template: &str, taint: Option<&Taint>) -> Option<RenderResult> {
     let pillar = Obj::from(pillar());
     if let Some(taint) = taint {
         taint.add(&self::pillar());

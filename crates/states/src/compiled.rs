@@ -7,10 +7,10 @@ use mapstack_diagnostic::{Error, ErrorKind};
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_value::Value;
 
-use crate::compile::{CompileOptions, Compiler, Failed, LowState, limit_reached, low_data};
-use crate::high::{Matches, matches_of};
+use crate::compile::{CompileOptions, Compiler, LowDataError, LowState, limit_reached, low_data};
+use crate::high::{RequestedSls, matches_of};
 use crate::runs::{Compiled, LowRun, State};
-use crate::{Gatherer, High, Places};
+use crate::{Gatherer, HighData, Places};
 
 impl<'e> Gatherer<'e> {
     /// The states that top files give a minion.
@@ -41,7 +41,7 @@ impl<'e> Gatherer<'e> {
         self.compiled_of(minion, &[(saltenv.to_owned(), names.to_vec())].into())
     }
 
-    fn compiled_of(&self, minion: &Minion, matches: &Matches) -> Arc<Compiled> {
+    fn compiled_of(&self, minion: &Minion, matches: &RequestedSls) -> Arc<Compiled> {
         let options = CompileOptions::of(minion);
         let start = format!(
             "{matches:?} {:?} {:?}",
@@ -70,7 +70,7 @@ impl<'e> Gatherer<'e> {
     fn compile<'b>(
         &self,
         minion: &Minion,
-        high: High,
+        high: HighData,
         states: &Obj,
         budget: &'b Budget<'b>,
     ) -> Compiled {
@@ -93,11 +93,11 @@ impl<'e> Gatherer<'e> {
                 };
                 (states, errors)
             }
-            Err(Failed::Refused(refusals)) => {
+            Err(LowDataError::Refused(refusals)) => {
                 let places = Places::new(self.engine(), &high.sls);
                 (Vec::new(), places.errors(&refusals))
             }
-            Err(Failed::Limit(error)) => (Vec::new(), vec![limit_reached(&error)]),
+            Err(LowDataError::Limit(error)) => (Vec::new(), vec![limit_reached(&error)]),
         };
         Compiled {
             changed: high.changed,

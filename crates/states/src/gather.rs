@@ -44,7 +44,7 @@ pub enum ProblemKind {
 
 /// The states of a minion.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct GatheredStates {
     /// The sls that the top files give; an error where they cannot be used.
     pub top: Option<Result<Top, Error>>,
     /// The sls, in the order in which they are rendered.
@@ -128,11 +128,11 @@ impl<'e> Gatherer<'e> {
 
     /// The sls of a minion, from its top files.
     #[must_use]
-    pub fn gather(&self, minion: &Minion) -> Gathered {
-        let mut gathered = Gathered::default();
+    pub fn gather(&self, minion: &Minion) -> GatheredStates {
+        let mut gathered = GatheredStates::default();
         let top = self.top(minion);
         if let Ok(top) = &top {
-            let mut work = Work::new(self, minion);
+            let mut work = MinionGather::new(self, minion);
             for (env, entries) in &top.entries {
                 for entry in entries {
                     let names = self.available.matching(env, &entry.sls);
@@ -174,9 +174,9 @@ impl<'e> Gatherer<'e> {
 
     /// An sls and what it includes, for a minion that need not get it.
     #[must_use]
-    pub fn alone(&self, minion: &Minion, saltenv: &str, name: &str) -> Gathered {
-        let mut gathered = Gathered::default();
-        Work::new(self, minion).add(&mut gathered, saltenv, name, None, 0);
+    pub fn alone(&self, minion: &Minion, saltenv: &str, name: &str) -> GatheredStates {
+        let mut gathered = GatheredStates::default();
+        MinionGather::new(self, minion).add(&mut gathered, saltenv, name, None, 0);
         gathered
     }
 
@@ -222,15 +222,15 @@ impl<'e> Gatherer<'e> {
 }
 
 /// The work for one minion.
-struct Work<'w, 'e> {
+struct MinionGather<'w, 'e> {
     gatherer: &'w Gatherer<'e>,
     renders: MinionRenders<'w, 'e>,
     done: std::collections::HashSet<(String, String)>,
 }
 
-impl<'w, 'e> Work<'w, 'e> {
+impl<'w, 'e> MinionGather<'w, 'e> {
     fn new(gatherer: &'w Gatherer<'e>, minion: &'w Minion) -> Self {
-        Work {
+        MinionGather {
             gatherer,
             renders: gatherer.renders.of(minion),
             done: std::collections::HashSet::new(),
@@ -239,7 +239,7 @@ impl<'w, 'e> Work<'w, 'e> {
 
     fn add(
         &mut self,
-        gathered: &mut Gathered,
+        gathered: &mut GatheredStates,
         saltenv: &str,
         name: &str,
         from: Option<&str>,

@@ -12,18 +12,18 @@ use mapstack_value::Value;
 
 use crate::compile::declare::OfSls;
 use crate::compile::python::described;
-use crate::compile::refusal::{Result, Stop, exception};
-use crate::compile::work::Work as Compile;
+use crate::compile::refusal::{CompileEnd, Result, exception};
+use crate::compile::work::MinionCompile as Compile;
 use crate::compile::{
-    CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind, limit_reached,
+    CompileOptions, Compiler, LowDataError, LowState, Refusal, RefusalKind, limit_reached,
 };
 use crate::gather::{DEPTH, stacked};
 use crate::render::{GotSls, MinionRenders};
-use crate::{Gathered, Gatherer, OwnModules, Top, included, watches};
+use crate::{GatheredStates, Gatherer, OwnModules, Top, included, watches};
 
 /// The states that are asked for.
 #[derive(Debug, Clone, Copy)]
-pub enum Wanted<'w> {
+pub enum RequestedStates<'w> {
     /// Those that top files give.
     Highstate,
     /// Those of some sls.
@@ -37,7 +37,7 @@ pub enum Wanted<'w> {
 
 /// The high data of a minion, as far as it could be made.
 #[derive(Debug, Default)]
-pub struct High {
+pub struct HighData {
     /// The sls that top files give, if they were asked for; an error where they cannot be used.
     pub top: Option<Result<Top, Error>>,
     /// The sls, in the order in which they are rendered.
@@ -60,10 +60,10 @@ pub struct High {
 const FIRST_ORDER: i64 = 10_000;
 
 /// The sls that are asked for, or shell patterns of them, by saltenv.
-pub(crate) type Matches = IndexMap<String, Vec<String>>;
+pub(crate) type RequestedSls = IndexMap<String, Vec<String>>;
 
 /// The sls that top files give.
-pub(crate) fn matches_of(top: &Result<Top, Error>) -> Matches {
+pub(crate) fn matches_of(top: &Result<Top, Error>) -> RequestedSls {
     let entries = top.iter().flat_map(|top| &top.entries);
     let names = entries.map(|(env, entries)| {
         let names = entries.iter().map(|entry| entry.sls.clone());
@@ -77,36 +77,41 @@ impl<'e> Gatherer<'e> {
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-    /// use mapstack_states::{Gatherer, TopOptions, Wanted};
+    /// use mapstack_states::{Gatherer, TopOptions, RequestedStates};
     /// let files = MemoryFiles::new()
     ///     .file("base", "top.sls", "base: {'*': [web]}")
     ///     .file("base", "web.sls", "nginx: pkg.installed");
     /// let engine = Engine::new(files);
     /// let gatherer = Gatherer::new(&engine, TopOptions::default());
-    /// let high = gatherer.high(&Minion::new("web1").complete(), Wanted::Highstate);
+    /// let high = gatherer.high(&Minion::new("web1").complete(), RequestedStates::Highstate);
     /// assert_eq!(
     ///     high.data.repr(),
     ///     "{'nginx': {'__sls__': 'web', '__env__': 'base', 'pkg': ['installed', {'order': 10000}]}}"
     /// );
     /// ```
     #[must_use]
-    pub fn high(&self, minion: &Minion, wanted: Wanted<'_>) -> High {
-        self.high_of(minion, wanted, &Gathered::default())
+    pub fn high(&self, minion: &Minion, wanted: RequestedStates<'_>) -> HighData {
+        self.high_of(minion, wanted, &GatheredStates::default())
     }
 
     /// The high data of a minion for which sls were gathered. These are not rendered again, nor are its top files.
     #[must_use]
-    pub fn high_of(&self, minion: &Minion, wanted: Wanted<'_>, gathered: &Gathered) -> High {
+    pub fn high_of(
+        &self,
+        minion: &Minion,
+        wanted: RequestedStates<'_>,
+        gathered: &GatheredStates,
+    ) -> HighData {
         let (matches, top) = self.matches(minion, wanted, gathered);
         let renders = self.renders.of(minion).knowing(&gathered.sls);
-        High {
+        HighData {
             top,
             ..self.built(renders, &matches)
         }
     }
 
     /// The high data of sls, of which no top file is known.
-    pub(crate) fn high_of_matches(&self, minion: &Minion, matches: &Matches) -> High {
+    pub(crate) fn high_of_matches(&self, minion: &Minion, matches: &RequestedSls) -> HighData {
         self.built(self.renders.of(minion), matches)
     }
 
@@ -114,12 +119,14 @@ impl<'e> Gatherer<'e> {
     pub(crate) fn matches(
         &self,
         minion: &Minion,
-        wanted: Wanted<'_>,
-        gathered: &Gathered,
-    ) -> (Matches, Option<Result<Top, Error>>) {
+        wanted: RequestedStates<'_>,
+        gathered: &GatheredStates,
+    ) -> (RequestedSls, Option<Result<Top, Error>>) {
         match wanted {
-            Wanted::Sls { saltenv, names } => ([(saltenv.to_owned(), names.to_vec())].into(), None),
-            Wanted::Highstate => {
+            RequestedStates::Sls { saltenv, names } => {
+                ([(saltenv.to_owned(), names.to_vec())].into(), None)
+            }
+            RequestedStates::Highstate => {
                 let known = gathered.top.clone();
                 let top = known.unwrap_or_else(|| self.top(minion));
                 (matches_of(&top), Some(top))
@@ -128,7 +135,7 @@ impl<'e> Gatherer<'e> {
     }
 
     /// The high data of sls, without top files.
-    fn built<'b>(&'b self, renders: MinionRenders<'b, 'e>, matches: &Matches) -> High {
+    fn built<'b>(&'b self, renders: MinionRenders<'b, 'e>, matches: &RequestedSls) -> HighData {
         let budget = Budget::new(self.limits(), None);
         self.building(&budget, renders, matches, |mut high, states| {
             high.data = match states.to_value() {
@@ -148,8 +155,8 @@ impl<'e> Gatherer<'e> {
         &'b self,
         budget: &'b Budget<'b>,
         renders: MinionRenders<'b, 'e>,
-        matches: &'b Matches,
-        then: impl FnOnce(High, Obj) -> T,
+        matches: &'b RequestedSls,
+        then: impl FnOnce(HighData, Obj) -> T,
     ) -> T {
         let mut building = Building {
             gatherer: self,
@@ -167,28 +174,28 @@ impl<'e> Gatherer<'e> {
         let built = building.build();
         let states = built.unwrap_or_else(|stop| {
             let refusal = match stop {
-                Stop::Exception(why) => format!("Salt ends here: {why}"),
-                Stop::Limit(error) => error.message,
+                CompileEnd::Exception(why) => format!("Salt ends here: {why}"),
+                CompileEnd::Limit(error) => error.message,
             };
             building
                 .compile
                 .refuse(Refusal::new(RefusalKind::Exception, refusal));
             DictRef::new(Default::default())
         });
-        let high = High {
+        let high = HighData {
             refusals: building.compile.refusals,
             sls: building.sls,
             own: self.own_modules().clone(),
             changed: building.renders.changed_minion(),
             limits: self.limits(),
             version: self.engine().salt_version(),
-            ..High::default()
+            ..HighData::default()
         };
         then(high, Obj::Dict(states))
     }
 }
 
-impl High {
+impl HighData {
     /// The same, if its top files can be used.
     ///
     /// # Errors
@@ -258,8 +265,8 @@ impl High {
         let compiler = Compiler::new(options, &budget).after(self.refusals.clone());
         match compiler.low(high) {
             Ok(states) => Ok(Ok(states)),
-            Err(Failed::Refused(refusals)) => Ok(Err(refusals)),
-            Err(Failed::Limit(error)) => Err(limit_reached(&error)),
+            Err(LowDataError::Refused(refusals)) => Ok(Err(refusals)),
+            Err(LowDataError::Limit(error)) => Err(limit_reached(&error)),
         }
     }
 }
@@ -269,7 +276,7 @@ struct Building<'b, 'e> {
     gatherer: &'b Gatherer<'e>,
     renders: MinionRenders<'b, 'e>,
     compile: Compile<'b>,
-    matches: &'b Matches,
+    matches: &'b RequestedSls,
     done: HashSet<(String, String)>,
     sls: Vec<GotSls>,
     order: Cell<i64>,
@@ -283,7 +290,7 @@ fn named(sls: &[String]) -> String {
 
 /// An sls to be rendered.
 #[derive(Clone, Copy)]
-struct Next<'n> {
+struct QueuedSls<'n> {
     saltenv: &'n str,
     name: &'n str,
     included_by: Option<&'n str>,
@@ -312,7 +319,7 @@ impl Building<'_, '_> {
                     if self.done.contains(&(saltenv.clone(), name.clone())) {
                         continue;
                     }
-                    let next = Next {
+                    let next = QueuedSls {
                         saltenv,
                         name: &name,
                         included_by: None,
@@ -332,9 +339,9 @@ impl Building<'_, '_> {
     }
 
     /// The states of an sls and of those that it includes.
-    fn render(&mut self, next: Next<'_>) -> Result<DictRef> {
+    fn render(&mut self, next: QueuedSls<'_>) -> Result<DictRef> {
         let nothing = DictRef::new(Default::default());
-        let Next { saltenv, name, .. } = next;
+        let QueuedSls { saltenv, name, .. } = next;
         let Some(path) = self.gatherer.available.path(saltenv, name) else {
             let message = match next.included_by {
                 Some(by) => {
@@ -382,7 +389,13 @@ impl Building<'_, '_> {
     }
 
     /// Add the states of what an entry of `include` names.
-    fn include(&mut self, states: &DictRef, entry: &Obj, path: &str, next: Next<'_>) -> Result<()> {
+    fn include(
+        &mut self,
+        states: &DictRef,
+        entry: &Obj,
+        path: &str,
+        next: QueuedSls<'_>,
+    ) -> Result<()> {
         let (env, wanted) = match entry {
             Obj::Dict(entry) => match entry.entry_at(entry.len().wrapping_sub(1)) {
                 Some((env, wanted)) => (env.to_string(), wanted),
@@ -418,7 +431,7 @@ impl Building<'_, '_> {
             if self.done.contains(&(from.clone(), name.clone())) {
                 continue;
             }
-            let inner = Next {
+            let inner = QueuedSls {
                 saltenv: &from,
                 name: &name,
                 included_by: Some(next.name),
@@ -441,7 +454,7 @@ impl Building<'_, '_> {
     }
 
     /// The one saltenv that an include means; it is refused if there is none or more.
-    fn one_saltenv(&mut self, env: &str, name: &str, next: Next<'_>) -> Option<String> {
+    fn one_saltenv(&mut self, env: &str, name: &str, next: QueuedSls<'_>) -> Option<String> {
         let resolved = self.resolved(env, name);
         let (kind, message) = match &resolved[..] {
             [one] => return Some(one.clone()),

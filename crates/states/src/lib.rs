@@ -24,13 +24,13 @@ mod top;
 
 pub use exhausting::Exhausting;
 pub use functions::{StateFunction, functions_of, homes, state_modules, watches};
-pub use gather::{Gathered, Gatherer, Problem, ProblemKind, included};
-pub use high::{High, Wanted};
+pub use gather::{GatheredStates, Gatherer, Problem, ProblemKind, included};
+pub use high::{HighData, RequestedStates};
 pub use mapstack::Home;
 pub use options::{Strategy, TopOptions};
 pub use own_modules::OwnModules;
 pub use partial::{LeftOut, Partial};
 pub use places::Places;
-pub use render::{GotSls, Rendered};
+pub use render::{GotSls, SlsData};
 pub use runs::{Compiled, LowRun, State};
 pub use top::{Entry, Top};

@@ -6,14 +6,14 @@ use mapstack::minion::Minion;
 use mapstack_diagnostic::Error;
 
 use crate::compile::{Refusal, RefusalKind};
-use crate::high::Matches;
-use crate::{Gathered, Gatherer, High, Places, Wanted};
+use crate::high::RequestedSls;
+use crate::{GatheredStates, Gatherer, HighData, Places, RequestedStates};
 
 /// The states of the sls that compile, and the sls that do not.
 #[derive(Debug, Default)]
 pub struct Partial {
     /// The high data of the sls that compile. Salt does not refuse it.
-    pub high: High,
+    pub high: HighData,
     /// The sls that are left out, in the order in which they are found.
     pub left_out: Vec<LeftOut>,
 }
@@ -46,20 +46,20 @@ impl Gatherer<'_> {
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-    /// use mapstack_states::{Gatherer, TopOptions, Wanted};
+    /// use mapstack_states::{Gatherer, TopOptions, RequestedStates};
     /// let files = MemoryFiles::new()
     ///     .file("base", "top.sls", "base: {'*': [web, db]}")
     ///     .file("base", "web.sls", "{{ salt['nosuch.f']() }}")
     ///     .file("base", "db.sls", "mariadb: pkg.installed");
     /// let engine = Engine::new(files);
     /// let gatherer = Gatherer::new(&engine, TopOptions::default());
-    /// let partial = gatherer.partial(&Minion::new("m").complete(), Wanted::Highstate);
+    /// let partial = gatherer.partial(&Minion::new("m").complete(), RequestedStates::Highstate);
     /// assert_eq!(partial.left_out[0].name, "web");
     /// assert_eq!(partial.high.data.repr().matches("mariadb").count(), 1);
     /// ```
     #[must_use]
-    pub fn partial(&self, minion: &Minion, wanted: Wanted<'_>) -> Partial {
-        let (matches, top) = self.matches(minion, wanted, &Gathered::default());
+    pub fn partial(&self, minion: &Minion, wanted: RequestedStates<'_>) -> Partial {
+        let (matches, top) = self.matches(minion, wanted, &GatheredStates::default());
         let mut selection = Selection {
             gatherer: self,
             minion,
@@ -69,7 +69,7 @@ impl Gatherer<'_> {
         let high = self.high_of_matches(minion, &matches);
         if selection.refusals(&high).is_ok_and(|all| all.is_empty()) {
             return Partial {
-                high: High { top, ..high },
+                high: HighData { top, ..high },
                 left_out: Vec::new(),
             };
         }
@@ -87,7 +87,7 @@ impl Gatherer<'_> {
         selection.settle();
         let kept = selection.kept(None);
         Partial {
-            high: High {
+            high: HighData {
                 top,
                 ..self.high_of_matches(minion, &kept)
             },
@@ -178,7 +178,7 @@ impl Selection<'_, '_> {
     }
 
     /// The errors of high data, and if each of them may be about the states of other sls.
-    fn outcome(&self, high: &High) -> (Vec<Error>, bool) {
+    fn outcome(&self, high: &HighData) -> (Vec<Error>, bool) {
         match self.refusals(high) {
             Ok(refusals) => {
                 let errors = Places::new(self.gatherer.engine(), &high.sls).errors(&refusals);
@@ -194,13 +194,13 @@ impl Selection<'_, '_> {
         }
     }
 
-    fn refusals(&self, high: &High) -> Result<Vec<Refusal>, Error> {
+    fn refusals(&self, high: &HighData) -> Result<Vec<Refusal>, Error> {
         Ok(high.low(self.minion)?.err().unwrap_or_default())
     }
 
     /// The sls that are kept, and one more, in the order in which they are found.
-    fn kept(&self, more: Option<usize>) -> Matches {
-        let mut kept = Matches::new();
+    fn kept(&self, more: Option<usize>) -> RequestedSls {
+        let mut kept = RequestedSls::new();
         let all = self.candidates.iter().enumerate();
         for (_, one) in all.filter(|(at, one)| one.is_kept || Some(*at) == more) {
             let names = kept.entry(one.saltenv.clone()).or_default();

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
-use mapstack::share::{FactRead, Found, MinionAnswers, SharedWork, WorkKey};
+use mapstack::share::{FactRead, MinionAnswers, SharedWork, WorkKey, WorkOrigin};
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::{Engine, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
@@ -15,7 +15,7 @@ use crate::exhausting::Exhausting;
 
 /// The rendered data of an sls for a minion.
 #[derive(Debug)]
-pub struct Rendered {
+pub struct SlsData {
     /// The data, or why there is none. Errors have no secrets.
     pub data: Result<Value, Error>,
     /// The warnings.
@@ -29,11 +29,11 @@ pub struct Rendered {
     facts: OnceLock<Vec<FactRead>>,
 }
 
-impl Rendered {
+impl SlsData {
     /// Data that no file was read for.
     #[must_use]
     pub fn of(data: Result<Value, Error>) -> Self {
-        Rendered {
+        SlsData {
             data,
             warnings: Vec::new(),
             files: Vec::new(),
@@ -75,7 +75,7 @@ pub struct GotSls {
     /// The sls that includes it first; nothing where a top file names it.
     pub included_by: Option<String>,
     /// The rendered data.
-    pub rendered: Arc<Rendered>,
+    pub rendered: Arc<SlsData>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -96,7 +96,7 @@ const SHARED: usize = 64 << 20;
 /// The results of rendering sls.
 pub(crate) struct Renders<'e> {
     engine: &'e Engine,
-    shared: SharedWork<RenderKey, Arc<Rendered>>,
+    shared: SharedWork<RenderKey, Arc<SlsData>>,
     /// The secrets that no error may contain.
     pub secrets: Secrets,
     /// The sls that reached limits, if they are not rendered for more minions.
@@ -134,7 +134,7 @@ impl<'e> Renders<'e> {
     }
 
     /// The sls at a path as a run renders it. Its files and warnings include those of what the run rendered before.
-    fn rendered(&self, run: &Run<'_>, path: &str) -> Rendered {
+    fn rendered(&self, run: &Run<'_>, path: &str) -> SlsData {
         let url = format!("salt://{path}");
         let data = match &self.exhausting {
             Some(exhausting) => exhausting.try_once_more(&url, || run.sls(&url)),
@@ -144,12 +144,12 @@ impl<'e> Renders<'e> {
         let reads = run.file_reads();
         let found = reads.iter();
         let found = found.filter(|read| read.kind == FileReadKind::Found);
-        Rendered {
+        SlsData {
             warnings: run.warnings(),
             files: found.map(|read| read.path.to_string()).collect(),
             secret_texts: run.secret_texts(),
             reads,
-            ..Rendered::of(data)
+            ..SlsData::of(data)
         }
     }
 
@@ -181,7 +181,7 @@ pub(crate) struct MinionRenders<'w, 'e> {
     /// The run in which an sls changed the facts. All later sls see the changes, as in Salt.
     changed: Option<Run<'e>>,
     /// Renders that need not be made, by saltenv and path.
-    known: HashMap<(String, String), Arc<Rendered>>,
+    known: HashMap<(String, String), Arc<SlsData>>,
 }
 
 impl<'e> MinionRenders<'_, 'e> {
@@ -201,7 +201,7 @@ impl<'e> MinionRenders<'_, 'e> {
     }
 
     /// The result of rendering the sls at a path.
-    pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<Rendered> {
+    pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<SlsData> {
         if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
             return known.clone();
         }
@@ -232,8 +232,8 @@ impl<'e> MinionRenders<'_, 'e> {
             (Arc::new(rendered), size)
         };
         let done = match renders.shared.find(key, &self.answers, run, work) {
-            Found::Known(done) => done,
-            Found::Done { done, changed, .. } => {
+            WorkOrigin::Known(done) => done,
+            WorkOrigin::Done { done, changed, .. } => {
                 self.changed = changed.map(|run| *run);
                 done
             }

@@ -6,7 +6,7 @@ use mapstack_pyobject::Obj;
 use mapstack_value::Value;
 
 use crate::compile::{LowState, Requisite};
-use crate::render::{GotSls, Rendered};
+use crate::render::{GotSls, SlsData};
 
 /// The states of minions as they run, or why they do not.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl Compiled {
             size_of::<State>() + texts.iter().map(|text| text.len()).sum::<usize>()
         };
         let states: usize = self.states.iter().map(of_state).sum();
-        let of_render = |rendered: &Rendered| match &rendered.data {
+        let of_render = |rendered: &SlsData| match &rendered.data {
             Ok(data) => 48 * mapstack_value::weight(data),
             Err(_) => 1024,
         };

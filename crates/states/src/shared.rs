@@ -7,9 +7,9 @@ use crate::render::{GotSls, MinionRenders};
 
 /// Results by the renders of their sls. The renders so far decide which sls is rendered next, so they lead step by step
 /// to a result.
-pub(crate) struct SharedByRenders<T>(Mutex<Known<T>>);
+pub(crate) struct SharedByRenders<T>(Mutex<SharedTree<T>>);
 
-struct Known<T> {
+struct SharedTree<T> {
     /// The first step, by the sls of top files and the options.
     starts: HashMap<String, usize>,
     steps: Vec<Step<T>>,
@@ -29,7 +29,7 @@ enum Step<T> {
 const KEPT: usize = 48 << 20;
 
 impl<T> SharedByRenders<T> {
-    fn known(&self) -> MutexGuard<'_, Known<T>> {
+    fn known(&self) -> MutexGuard<'_, SharedTree<T>> {
         // Nothing panics while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,14 +61,14 @@ impl<T> SharedByRenders<T> {
         let mut known = self.known();
         let size = size + start.len();
         if known.size + size > KEPT {
-            *known = Known::default();
+            *known = SharedTree::default();
         }
         known.size += size;
         known.add(start, sls, done);
     }
 }
 
-impl<T> Known<T> {
+impl<T> SharedTree<T> {
     fn step(&mut self, step: Step<T>) -> usize {
         self.steps.push(step);
         self.steps.len() - 1
@@ -107,9 +107,9 @@ impl<T> Default for SharedByRenders<T> {
     }
 }
 
-impl<T> Default for Known<T> {
+impl<T> Default for SharedTree<T> {
     fn default() -> Self {
-        Known {
+        SharedTree {
             starts: HashMap::new(),
             steps: Vec::new(),
             next: HashMap::new(),

@@ -3,7 +3,7 @@
 use mapstack::loader::MemoryFiles;
 use mapstack::{Engine, minion::Minion};
 use mapstack_states::{
-    Gatherer, Home, StateFunction, TopOptions, Wanted, functions_of, state_modules,
+    Gatherer, Home, RequestedStates, StateFunction, TopOptions, functions_of, state_modules,
 };
 
 #[test]
@@ -76,7 +76,7 @@ fn modules_of_the_tree_watch_if_their_source_says_so() {
     let gatherer = Gatherer::new(&engine, TopOptions::default());
     let minion = Minion::new("web1").complete();
     let names = ["all".to_owned()];
-    let wanted = Wanted::Sls {
+    let wanted = RequestedStates::Sls {
         saltenv: "base",
         names: &names,
     };

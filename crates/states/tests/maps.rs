@@ -3,7 +3,7 @@
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
-use mapstack_states::{Gatherer, TopOptions, Wanted};
+use mapstack_states::{Gatherer, RequestedStates, TopOptions};
 
 #[test]
 fn what_an_sls_changes_in_a_map_stays_in_it() {
@@ -15,7 +15,7 @@ fn what_an_sls_changes_in_a_map_stays_in_it() {
         .file("base", "two.sls", looking);
     let engine = Engine::new(files);
     let gatherer = Gatherer::new(&engine, TopOptions::default());
-    let wanted = Wanted::Sls {
+    let wanted = RequestedStates::Sls {
         saltenv: "base",
         names: &["one".to_owned(), "two".to_owned()],
     };

@@ -3,7 +3,7 @@
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
-use mapstack_states::{Gatherer, TopOptions, Wanted};
+use mapstack_states::{Gatherer, RequestedStates, TopOptions};
 
 /// The IDs that are left, and the sls that are left out.
 fn partial(sls: &[(&str, &str)]) -> (String, String) {
@@ -18,7 +18,7 @@ fn partial_of(sls: &[(&str, &str)], given: &[String]) -> (String, String) {
     }
     let engine = Engine::new(files);
     let gatherer = Gatherer::new(&engine, TopOptions::default());
-    let wanted = Wanted::Sls {
+    let wanted = RequestedStates::Sls {
         saltenv: "base",
         names: given,
     };

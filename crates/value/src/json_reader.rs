@@ -52,7 +52,7 @@ pub fn raw_decode(text: &str, at: usize) -> Result<(Value, usize), JsonError> {
 
 /// Storage that the readers of a thread reuse: the next text often has the same keys.
 #[derive(Default)]
-struct Kept {
+struct ReusedStorage {
     keys: Keys,
     /// Items of the lists that are being read, the innermost last.
     items: Vec<Value>,
@@ -64,13 +64,13 @@ struct Kept {
 const MAX_KEPT: usize = 1024;
 
 thread_local! {
-    static KEPT: RefCell<Kept> = RefCell::default();
+    static KEPT: RefCell<ReusedStorage> = RefCell::default();
 }
 
 fn read<T>(
     text: &str,
     at: usize,
-    read: impl FnOnce(&mut Reader<'_>) -> Result<T, Failed>,
+    read: impl FnOnce(&mut Reader<'_>) -> Result<T, BoxedError>,
 ) -> Result<T, JsonError> {
     KEPT.with_borrow_mut(|kept| {
         let result = read(&mut Reader { text, at, kept });
@@ -87,11 +87,11 @@ struct Reader<'t> {
     text: &'t str,
     /// Offset of what comes next; always between characters.
     at: usize,
-    kept: &'t mut Kept,
+    kept: &'t mut ReusedStorage,
 }
 
 /// Errors are rare, and values are handed on from level to level: they shall not have room for both.
-type Failed = Box<JsonError>;
+type BoxedError = Box<JsonError>;
 
 /// Python refuses to read integers with more digits than this.
 const MAX_DIGITS: usize = 4300;
@@ -124,7 +124,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn error(&self, message: &'static str, at: usize) -> Failed {
+    fn error(&self, message: &'static str, at: usize) -> BoxedError {
         let before = &self.text[..at];
         let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
         let column = before
@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Failed> {
+    fn value(&mut self, depth: usize) -> Result<Value, BoxedError> {
         if depth > MAX_DEPTH {
             return Err(Box::new(JsonError::TooDeep));
         }
@@ -159,7 +159,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Result<Value, Failed> {
+    fn list(&mut self, depth: usize) -> Result<Value, BoxedError> {
         self.at += 1;
         let start = self.kept.items.len();
         self.blanks();
@@ -180,7 +180,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Value, Failed> {
+    fn map(&mut self, depth: usize) -> Result<Value, BoxedError> {
         self.at += 1;
         let start = self.kept.entries.len();
         self.blanks();
@@ -212,7 +212,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn number(&mut self) -> Result<Value, Failed> {
+    fn number(&mut self) -> Result<Value, BoxedError> {
         let start = self.at;
         if self.eat("-Infinity") {
             return Ok(f64::NEG_INFINITY.into());
@@ -261,7 +261,7 @@ impl<'t> Reader<'t> {
         self.at - start
     }
 
-    fn key(&mut self) -> Result<Str, Failed> {
+    fn key(&mut self) -> Result<Str, BoxedError> {
         let start = self.at;
         let rest = self.text.as_bytes().get(start + 1..).unwrap_or_default();
         if let Some(key) = self.kept.keys.expected(rest) {
@@ -276,7 +276,7 @@ impl<'t> Reader<'t> {
         Ok(self.escaped(start, plain)?.into())
     }
 
-    fn string(&mut self) -> Result<Str, Failed> {
+    fn string(&mut self) -> Result<Str, BoxedError> {
         let start = self.at;
         self.at += 1;
         let plain = self.plain(start)?;
@@ -287,7 +287,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The string that starts at an offset, and begins with plain characters.
-    fn escaped(&mut self, start: usize, plain: &str) -> Result<String, Failed> {
+    fn escaped(&mut self, start: usize, plain: &str) -> Result<String, BoxedError> {
         let mut out = String::from(plain);
         while !self.eat_byte(b'"') {
             if !self.eat_byte(b'\\') {
@@ -300,7 +300,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The plain characters of the string that starts at an offset.
-    fn plain(&mut self, start: usize) -> Result<&'t str, Failed> {
+    fn plain(&mut self, start: usize) -> Result<&'t str, BoxedError> {
         let from = self.at;
         let rest = self.text.as_bytes().get(from..).unwrap_or_default();
         self.at += special(rest).ok_or_else(|| self.error(UNTERMINATED, start))?;
@@ -308,7 +308,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The character of an escape, behind its backslash.
-    fn escape(&mut self, start: usize) -> Result<char, Failed> {
+    fn escape(&mut self, start: usize) -> Result<char, BoxedError> {
         let escape = self.text[self.at..]
             .chars()
             .next()
@@ -327,7 +327,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The character of one `\u` escape, or of two that are a surrogate pair.
-    fn unicode(&mut self) -> Result<char, Failed> {
+    fn unicode(&mut self) -> Result<char, BoxedError> {
         let first = self.hex4()?;
         if let Some(c) = char::from_u32(u32::from(first)) {
             return Ok(c);
@@ -339,7 +339,7 @@ impl<'t> Reader<'t> {
         pair.ok_or_else(|| self.error("Lone surrogate in \\uXXXX escape", at))
     }
 
-    fn hex4(&mut self) -> Result<u16, Failed> {
+    fn hex4(&mut self) -> Result<u16, BoxedError> {
         let digits = self.text[self.at..]
             .get(..4)
             .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))

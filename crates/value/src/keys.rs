@@ -16,13 +16,13 @@ const MAX_BYTES: usize = 48;
 /// many, which those that come all the time survive by coming again.
 #[derive(Default)]
 pub(crate) struct Keys {
-    known: Vec<Known>,
+    known: Vec<InternedKeys>,
     places: HashMap<Str, usize, RandomState>,
     /// The place of the key that was read last.
     last: usize,
 }
 
-struct Known {
+struct InternedKeys {
     key: Str,
     /// The place of the key that came next, the last time.
     next: usize,
@@ -64,7 +64,7 @@ impl Keys {
             self.places.clear();
         }
         let (key, place) = (Str::from(text), self.known.len());
-        self.known.push(Known {
+        self.known.push(InternedKeys {
             key: key.clone(),
             next: place,
         });

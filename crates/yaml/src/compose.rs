@@ -118,12 +118,12 @@ struct Composer<'s, 't> {
     graph: Graph<'t>,
     anchors: HashMap<&'t str, NodeId>,
     /// Collections that have not ended.
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     /// Values so far, aliases expanded.
     size: usize,
 }
 
-struct Open {
+struct OpenNode {
     id: NodeId,
     key: Option<NodeId>,
     height: usize,
@@ -229,7 +229,7 @@ impl<'t> Composer<'_, 't> {
 
     /// `<<: *a` or `<<: [*a]` in the mapping `&a`: it has all its keys already, so nothing is added.
     fn merges_into_itself(&mut self, id: NodeId) -> bool {
-        let merging = |open: &Open| {
+        let merging = |open: &OpenNode| {
             open.id == id
                 && open
                     .key
@@ -259,7 +259,7 @@ impl<'t> Composer<'_, 't> {
     ) -> Result<NodeId, Error> {
         let size_before = self.size;
         let id = self.node(content, tag, anchor, mark)?;
-        self.open.push(Open {
+        self.open.push(OpenNode {
             id,
             key: None,
             height: 0,

@@ -63,7 +63,7 @@ fn construct_in<T: Trail>(
 
 /// The nodes with their scalars read and their mappings merged.
 fn checked(graph: Graph<'_>, maps: MapKind, dialect: Dialect) -> Result<Constructor<'_>, Error> {
-    let ready = std::iter::repeat_with(|| Ready::New)
+    let ready = std::iter::repeat_with(|| NodeState::New)
         .take(graph.nodes.len())
         .collect();
     let mut constructor = Constructor {
@@ -91,11 +91,11 @@ pub(crate) fn objects(graph: Graph<'_>, salt: bool) -> Result<Vec<Object>, Error
     let made = nodes.into_iter().zip(ready).map(|(node, ready)| {
         let is = |tag: &Tag| node.tag == *tag;
         match (ready, node.content) {
-            (Ready::Scalar(Value::Str(date)), _) if is(&Tag::Timestamp) && !salt => {
+            (NodeState::Scalar(Value::Str(date)), _) if is(&Tag::Timestamp) && !salt => {
                 Object::Date(date)
             }
-            (Ready::Scalar(value), _) => Object::Scalar(value),
-            (Ready::Keys(_), Content::Mapping(pairs)) if is(&Tag::Set) => {
+            (NodeState::Scalar(value), _) => Object::Scalar(value),
+            (NodeState::Keys(_), Content::Mapping(pairs)) if is(&Tag::Set) => {
                 Object::Set(pairs.into_iter().map(|(key, _)| key).collect())
             }
             (_, Content::Sequence(items)) if is(&Tag::Omap) || is(&Tag::Pairs) => {
@@ -112,14 +112,14 @@ pub(crate) fn objects(graph: Graph<'_>, salt: bool) -> Result<Vec<Object>, Error
 
 struct Constructor<'t> {
     nodes: Vec<Node<'t>>,
-    ready: Vec<Ready>,
+    ready: Vec<NodeState>,
     queue: VecDeque<NodeId>,
     maps: MapKind,
     dialect: Dialect,
 }
 
 /// The state of a node.
-enum Ready {
+enum NodeState {
     New,
     Scalar(Value),
     /// A collection whose turn will come, or has come.
@@ -145,15 +145,15 @@ impl Constructor<'_> {
 
     /// Read a scalar; put a collection in the queue.
     fn visit(&mut self, id: NodeId) -> Result<(), Error> {
-        if !matches!(self.ready[id], Ready::New) {
+        if !matches!(self.ready[id], NodeState::New) {
             return Ok(());
         }
         self.ready[id] = match self.nodes[id].tag {
             Tag::Map | Tag::Set | Tag::Omap | Tag::Pairs | Tag::Seq => {
                 self.queue.push_back(id);
-                Ready::Collection
+                NodeState::Collection
             }
-            _ => Ready::Scalar(self.scalar(id)?),
+            _ => NodeState::Scalar(self.scalar(id)?),
         };
         Ok(())
     }
@@ -294,12 +294,12 @@ impl Constructor<'_> {
             pairs = kept;
         }
         self.nodes[id].content = Content::Mapping(pairs);
-        self.ready[id] = Ready::Keys(keys);
+        self.ready[id] = NodeState::Keys(keys);
         Ok(())
     }
 
     fn key(&self, id: NodeId) -> Result<Key, Error> {
-        if let Ready::Scalar(value) = &self.ready[id]
+        if let NodeState::Scalar(value) = &self.ready[id]
             && let Ok(key) = Key::try_from(value)
         {
             return Ok(key);
@@ -436,7 +436,7 @@ impl Constructor<'_> {
         shared: &mut HashMap<NodeId, (Value, T)>,
     ) -> (Value, T) {
         let mark = self.nodes[id].mark;
-        if let Ready::Scalar(value) = &self.ready[id] {
+        if let NodeState::Scalar(value) = &self.ready[id] {
             return (value.clone(), T::leaf(mark));
         }
         if self.nodes[id].aliased
@@ -458,14 +458,14 @@ impl Constructor<'_> {
     ) -> (Value, T) {
         let mark = self.nodes[id].mark;
         let content = std::mem::replace(&mut self.nodes[id].content, Content::Sequence(Vec::new()));
-        let ready = std::mem::replace(&mut self.ready[id], Ready::Collection);
+        let ready = std::mem::replace(&mut self.ready[id], NodeState::Collection);
         let built = match (&content, ready) {
-            (Content::Mapping(pairs), Ready::Keys(keys)) if self.nodes[id].tag == Tag::Set => {
+            (Content::Mapping(pairs), NodeState::Keys(keys)) if self.nodes[id].tag == Tag::Set => {
                 let marks = pairs.iter().map(|(key, _)| self.nodes[*key].mark);
                 let set: Set = keys.into_iter().map(|(key, _)| key).collect();
                 (Value::Set(set), T::branch(mark, marks, Vec::new()))
             }
-            (Content::Mapping(pairs), Ready::Keys(mut keys)) => {
+            (Content::Mapping(pairs), NodeState::Keys(mut keys)) => {
                 let mut trails = Vec::with_capacity(pairs.len());
                 for (i, &(_, value)) in pairs.iter().enumerate() {
                     let (value, trail) = self.build(value, shared);

@@ -15,7 +15,7 @@ use crate::error::excerpt;
 use lines::{Line, Lines};
 
 /// A mistake in words.
-pub(crate) struct Explained {
+pub(crate) struct Advice {
     pub problem: String,
     pub advice: Cow<'static, str>,
     /// The byte of the text to look at.
@@ -33,9 +33,9 @@ struct Refused<'t> {
     line: usize,
 }
 
-impl Explained {
+impl Advice {
     fn new(at: usize, problem: impl Into<String>, advice: impl Into<Cow<'static, str>>) -> Self {
-        Explained {
+        Advice {
             problem: problem.into(),
             advice: advice.into(),
             at,
@@ -50,7 +50,7 @@ impl Explained {
 }
 
 /// Explain an error of the grammar.
-pub(crate) fn explain(text: &str, error: &events::Error) -> Explained {
+pub(crate) fn explain(text: &str, error: &events::Error) -> Advice {
     let refused = Refused {
         text,
         lines: Lines::of(text),
@@ -58,7 +58,7 @@ pub(crate) fn explain(text: &str, error: &events::Error) -> Explained {
         line: error.mark.line,
     };
     if let Some(marker) = refused.lines.conflict() {
-        return Explained::new(
+        return Advice::new(
             marker,
             "a merge conflict is not resolved here",
             "remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`, and what is not wanted between them",
@@ -87,7 +87,7 @@ pub(crate) fn explain(text: &str, error: &events::Error) -> Explained {
 const LONGEST_KEY: usize = 1024;
 
 impl Refused<'_> {
-    fn explained(&self) -> Explained {
+    fn explained(&self) -> Advice {
         let at = self.error.mark.offset;
         match self.error.problem {
             "mapping values are not allowed in this context" => self.misplaced_colon(),
@@ -100,14 +100,14 @@ impl Refused<'_> {
             "did not find expected node content" if self.rest().trim().is_empty() => {
                 self.value_at_the_end()
             }
-            "found unexpected end of stream" => Explained::new(
+            "found unexpected end of stream" => Advice::new(
                 self.opened(),
                 "the quote opened here is never closed",
                 "close it",
             ),
             found => {
                 let (problem, advice) = plainly(found, self.character());
-                Explained::new(at, problem, advice)
+                Advice::new(at, problem, advice)
             }
         }
     }
@@ -122,7 +122,7 @@ impl Refused<'_> {
     }
 
     /// The lack of a value where the text ends: a bracket is open.
-    fn value_at_the_end(&self) -> Explained {
+    fn value_at_the_end(&self) -> Advice {
         let mut open: Vec<(usize, char)> = Vec::new();
         for (at, c) in self.text.char_indices() {
             match c {
@@ -136,7 +136,7 @@ impl Refused<'_> {
             Some((at, _)) => never_closed(at, '{', '}'),
             None => {
                 let (problem, advice) = plainly(self.error.problem, None);
-                Explained::new(self.error.mark.offset, problem, advice)
+                Advice::new(self.error.mark.offset, problem, advice)
             }
         }
     }
@@ -148,7 +148,7 @@ impl Refused<'_> {
     }
 
     /// A `:` that makes a key of something that cannot be one.
-    fn misplaced_colon(&self) -> Explained {
+    fn misplaced_colon(&self) -> Advice {
         let at = self.error.mark.offset;
         let is_long = |line: &Line<'_>| {
             let key = self
@@ -159,14 +159,14 @@ impl Refused<'_> {
             key.chars().count() > LONGEST_KEY && !key.contains(": ")
         };
         if self.lines.get(self.line).is_some_and(is_long) {
-            return Explained::new(
+            return Advice::new(
                 at,
                 "a key has more than 1024 characters",
                 "shorten it, or begin it with `? ` and the next line with `: `",
             );
         }
         let plain = || {
-            Explained::new(
+            Advice::new(
                 at,
                 "a `:` makes a key of something that cannot be one here",
                 "put a value that contains `: ` in quotes, or check the indentation",
@@ -178,7 +178,7 @@ impl Refused<'_> {
         let before = line.until(at);
         if let Some(key) = before.key() {
             let problem = format!("the value of `{}` has a `: ` in it", excerpt(key));
-            return Explained::new(at, problem, "put the value in quotes");
+            return Advice::new(at, problem, "put the value in quotes");
         }
         let Some(begun) = self.lines.text_begun_before(self.line) else {
             return plain();
@@ -191,7 +191,7 @@ impl Refused<'_> {
     }
 
     /// A line that was meant to be structure and continues the text of one above.
-    fn continued(&self, begun: &Line<'_>, line: &Line<'_>) -> Explained {
+    fn continued(&self, begun: &Line<'_>, line: &Line<'_>) -> Advice {
         let first = match begun.key() {
             Some(_) => begun.key_column(),
             None => begun.indent(),
@@ -208,11 +208,11 @@ impl Refused<'_> {
         let advice = format!("this line has {} its neighbours have {others}", blanks(is));
         let problem = format!("{} continues the text begun", line.shown());
         let at = wrong.start + wrong.indent();
-        Explained::new(at, problem, advice).on_line_of(begun.start)
+        Advice::new(at, problem, advice).on_line_of(begun.start)
     }
 
     /// A line of a mapping that has no `:`, or none with a blank behind it.
-    fn missing_colon_at(&self, at: usize) -> Explained {
+    fn missing_colon_at(&self, at: usize) -> Advice {
         let line = self.lines.around(at);
         let content = line.map_or("", |line| line.from(at)).trim_end();
         if let Some(key) = joined_key(content) {
@@ -222,24 +222,24 @@ impl Refused<'_> {
                 Some(c) => format!("{} follows `{key}:`, where YAML needs a blank", named(c)),
                 None => format!("no blank follows `{key}:`"),
             };
-            return Explained::new(at, problem, "put a blank behind the `:` of a key");
+            return Advice::new(at, problem, "put a blank behind the `:` of a key");
         }
         if content.starts_with('-') && content.chars().nth(1).is_some_and(|c| c != '-') {
-            return Explained::new(
+            return Advice::new(
                 at,
                 "no blank follows the `-` of a list item",
                 "put a blank behind it",
             );
         }
         if content.starts_with(['"', '\'']) {
-            return Explained::new(
+            return Advice::new(
                 at,
                 "the text in quotes that begins here has no `:` behind it",
                 "close the quote on its line, or add the missing `:`",
             );
         }
         if content.len() > 1024 && content.contains(": ") {
-            return Explained::new(
+            return Advice::new(
                 at,
                 "a key has more than 1024 characters",
                 "put the text behind a short key",
@@ -249,12 +249,12 @@ impl Refused<'_> {
         let is_name = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
         let setting = setting.filter(|name| !name.is_empty() && name.chars().all(is_name));
         match setting {
-            Some(name) => Explained::new(
+            Some(name) => Advice::new(
                 at,
                 format!("`{}` is set with `=`", excerpt(name)),
                 "write a `:` and a blank instead",
             ),
-            None => Explained::new(
+            None => Advice::new(
                 at,
                 format!("{} has no `:`", quoted(content)),
                 "add the missing `:`, or indent the line more if it continues the text above",
@@ -263,14 +263,14 @@ impl Refused<'_> {
     }
 
     /// A list or a mapping in brackets that is not closed, or not by what opened it.
-    fn in_brackets(&self, open: char, close: char) -> Explained {
+    fn in_brackets(&self, open: char, close: char) -> Advice {
         let (opened, at) = (self.opened(), self.error.mark.offset);
         if self.rest().trim().is_empty() {
             return never_closed(opened, open, close);
         }
         if let Some(other @ (']' | '}')) = self.character() {
             let problem = format!("`{other}` cannot close the `{open}` that was opened");
-            return Explained::new(at, problem, format!("write `{close}`")).on_line_of(opened);
+            return Advice::new(at, problem, format!("write `{close}`")).on_line_of(opened);
         }
         let is_below = self
             .error
@@ -282,11 +282,11 @@ impl Refused<'_> {
                 "the `{open}` opened here is not closed before {}",
                 line.shown()
             );
-            return Explained::new(opened, problem, format!("close it with `{close}`"))
+            return Advice::new(opened, problem, format!("close it with `{close}`"))
                 .on_line_of(line.start);
         }
         let before = self.text.get(..at).unwrap_or_default().trim_end();
-        Explained::new(
+        Advice::new(
             at,
             format!("a `,` or `{close}` is missing here"),
             match before.ends_with(['"', '\'']) {
@@ -298,22 +298,22 @@ impl Refused<'_> {
     }
 }
 
-impl Explained {
+impl Advice {
     /// Names the line of the opening bracket, if it is another one.
     fn on_line_of_opening(self, opened: usize, is_below: bool) -> Self {
         match is_below {
             true => {
                 let problem = format!("{}, in brackets that open", self.problem);
-                Explained { problem, ..self }.on_line_of(opened)
+                Advice { problem, ..self }.on_line_of(opened)
             }
             false => self,
         }
     }
 }
 
-fn never_closed(opened: usize, open: char, close: char) -> Explained {
+fn never_closed(opened: usize, open: char, close: char) -> Advice {
     let problem = format!("the `{open}` opened here is never closed");
-    Explained::new(opened, problem, format!("close it with `{close}`"))
+    Advice::new(opened, problem, format!("close it with `{close}`"))
 }
 
 /// A character that cannot be seen.

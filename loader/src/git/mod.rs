@@ -32,7 +32,7 @@ use crate::path::MAX_COMPONENTS;
 use crate::walk::MAX_ENTRIES;
 use crate::{Fetched, FileServer, LoadError, SaltPath, Unserved};
 #[cfg(feature = "fetch")]
-pub use fetch::{FetchError, FetchStage, Progress, Updated, fetch};
+pub use fetch::{FetchError, FetchStage, FetchedChanges, Progress, fetch};
 pub use mirror::Origin;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};
@@ -108,7 +108,7 @@ impl GitFs {
     ///
     /// # Errors
     /// As for [`fetch`](FileServer::fetch).
-    pub fn idle(&self) -> Result<Vec<Idle>, LoadError> {
+    pub fn idle(&self) -> Result<Vec<UnusedSetting>, LoadError> {
         let mut idle = Vec::new();
         for served in &self.served {
             for saltenv in served.configured() {
@@ -124,7 +124,11 @@ impl GitFs {
     }
 
     /// The parts that a remote lacks of a saltenv that is set up for all remotes, if no remote serves it.
-    fn idle_everywhere(&self, served: &Served, saltenv: &str) -> Result<Option<Idle>, LoadError> {
+    fn idle_everywhere(
+        &self,
+        served: &Served,
+        saltenv: &str,
+    ) -> Result<Option<UnusedSetting>, LoadError> {
         for other in &self.served {
             if other.idle(saltenv)?.is_none() {
                 return Ok(None);
@@ -143,7 +147,7 @@ impl GitFs {
         &'s self,
         path: &'s SaltPath,
         saltenv: &'s str,
-    ) -> impl Iterator<Item = Result<Look<'s>, LoadError>> {
+    ) -> impl Iterator<Item = Result<RemoteEntry<'s>, LoadError>> {
         let saltenv = path.saltenv().unwrap_or(saltenv);
         let path = path.to_string();
         let asked = self
@@ -156,7 +160,7 @@ impl GitFs {
 
 /// A setting of a remote for a saltenv that it does not serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idle {
+pub struct UnusedSetting {
     /// The name of the remote.
     pub remote: String,
     /// The saltenv.
@@ -164,12 +168,12 @@ pub struct Idle {
     /// The branch, tag or commit that is meant.
     pub reference: String,
     /// The missing part.
-    pub lack: Lack,
+    pub lack: MissingRef,
 }
 
 /// A branch, tag, commit or folder that a remote does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingRef {
     /// The reference; some that exist are named.
     Reference(Vec<String>),
     /// The folder of the repository that is served.
@@ -182,7 +186,7 @@ pub enum Lack {
 const SHOWN_REFERENCES: usize = 5;
 
 /// The entry of one remote at a path.
-struct Look<'s> {
+struct RemoteEntry<'s> {
     served: &'s Served,
     snapshot: Arc<Snapshot>,
     found: PathEnd,
@@ -224,12 +228,12 @@ impl Served {
     }
 
     /// The missing part of a saltenv that is to be served and is not.
-    fn idle(&self, saltenv: &str) -> Result<Option<Idle>, LoadError> {
+    fn idle(&self, saltenv: &str) -> Result<Option<UnusedSetting>, LoadError> {
         let reference = self.remote.reference(saltenv);
         let Some(reference) = reference.filter(|_| self.remote.exposed.has(saltenv)) else {
             return Ok(None);
         };
-        let idle = |lack| Idle {
+        let idle = |lack| UnusedSetting {
             remote: self.remote.name.clone(),
             saltenv: saltenv.into(),
             reference: reference.into(),
@@ -241,7 +245,7 @@ impl Served {
                 .filter_map(|name| self.name_of(name))
                 .map(String::from);
             let there = there.take(SHOWN_REFERENCES).collect();
-            return Ok(Some(idle(Lack::Reference(there))));
+            return Ok(Some(idle(MissingRef::Reference(there))));
         };
         let root = self.remote.root(saltenv);
         let found = match root.is_empty() {
@@ -251,19 +255,19 @@ impl Served {
         let found = found.map_err(|e| self.failed(e, Some((&snapshot, root))))?;
         let is_folder =
             matches!(&found, AtPath::Entry(entry) if matches!(entry.kind, Node::Directory));
-        Ok((!is_folder).then(|| idle(Lack::Root(root.into()))))
+        Ok((!is_folder).then(|| idle(MissingRef::Root(root.into()))))
     }
 
     /// That all saltenvs of the remote are hidden, if they are.
-    fn hidden(&self) -> Option<Idle> {
+    fn hidden(&self) -> Option<UnusedSetting> {
         let all = self.all_saltenvs();
         let is_exposed = |name: &String| self.remote.exposed.has(name);
         let is_hidden = !all.is_empty() && !all.iter().any(is_exposed);
-        is_hidden.then(|| Idle {
+        is_hidden.then(|| UnusedSetting {
             remote: self.remote.name.clone(),
             saltenv: String::new(),
             reference: String::new(),
-            lack: Lack::Exposed(all.into_iter().take(SHOWN_REFERENCES).collect()),
+            lack: MissingRef::Exposed(all.into_iter().take(SHOWN_REFERENCES).collect()),
         })
     }
 
@@ -360,7 +364,7 @@ impl Served {
     }
 
     /// The entry at a path of the file server; `None` if the remote is not to be asked.
-    fn look(&self, path: &str, saltenv: &str) -> Result<Option<Look<'_>>, LoadError> {
+    fn look(&self, path: &str, saltenv: &str) -> Result<Option<RemoteEntry<'_>>, LoadError> {
         let mountpoint = self.remote.mountpoint(saltenv);
         let inside = match path.strip_prefix(mountpoint) {
             Some(inside) if mountpoint.is_empty() => inside,
@@ -379,7 +383,7 @@ impl Served {
         let found = self
             .find(snapshot.tree, inside)
             .map_err(|e| self.failed(e, Some((&snapshot, path))))?;
-        Ok(Some(Look {
+        Ok(Some(RemoteEntry {
             served: self,
             snapshot,
             found,
@@ -634,7 +638,7 @@ impl FileServer for GitFs {
         }
         let mut refused = None;
         for look in self.look(path, saltenv) {
-            let Look {
+            let RemoteEntry {
                 served,
                 snapshot,
                 found,
@@ -682,7 +686,7 @@ impl FileServer for GitFs {
         }
         let mut all = Vec::new();
         for look in self.look(path, saltenv) {
-            if let Look {
+            if let RemoteEntry {
                 served,
                 snapshot,
                 found: PathEnd::File { path, .. },

@@ -32,12 +32,12 @@ pub struct ConfigArgs {
     #[command(flatten)]
     pub files: Files,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Printed::Text, value_name = "FORMAT")]
-    pub format: Printed,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ConfigFormat::Text, value_name = "FORMAT")]
+    pub format: ConfigFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Printed {
+pub enum ConfigFormat {
     /// For people
     Text,
     /// For people and programs, as YAML
@@ -65,8 +65,8 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
     let flags = flag_options(&args.files);
     let rows = rows(&args.options, args.all, flags, &config, &secrets)?;
     match args.format {
-        Printed::Text => output::write_listing(&text(&rows)),
-        Printed::Yaml => output::write(&as_yaml(&as_value(&rows))),
-        Printed::Json => output::write_json(&Options::from(&*rows)),
+        ConfigFormat::Text => output::write_listing(&text(&rows)),
+        ConfigFormat::Yaml => output::write(&as_yaml(&as_value(&rows))),
+        ConfigFormat::Json => output::write_json(&Options::from(&*rows)),
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Error, ErrorKind};
-use mapstack_convert::{Extent, GivenPillar, Pillars, Proof, Proposal, Proven};
+use mapstack_convert::{Extent, GivenPillar, Pillars, Proof, ProofOutcome, Proposal};
 use mapstack_fleet::Pace;
 use mapstack_frontend::inputs::flags::{EngineFlags, Facts, Files, Functions};
 use mapstack_frontend::inputs::{Converted, FoundPillars, WorkTree};
@@ -119,7 +119,7 @@ fn proven(
     args: &Convert,
     converted: &Converted,
     pillars: &[GivenPillar],
-) -> Result<(Proposal, Proven), Failure> {
+) -> Result<(Proposal, ProofOutcome), Failure> {
     let formula = converted.formula.name();
     let flags = args.engine_flags();
     let extent = match args.partial {
@@ -145,7 +145,7 @@ fn prove(
     formula: &str,
     proposal: &Proposal,
     given: &[GivenPillar],
-) -> Result<Proven, Failure> {
+) -> Result<ProofOutcome, Failure> {
     let platforms = platforms::all().iter();
     let minions: Vec<Minion> = platforms
         .map(|platform| platform.minion().complete())
@@ -183,7 +183,7 @@ fn print(
     args: &Convert,
     converted: &Converted,
     proposal: &Proposal,
-    proven: &Proven,
+    proven: &ProofOutcome,
     found: &FoundPillars,
     reporter: &Reporter,
 ) -> Result<(), Failure> {

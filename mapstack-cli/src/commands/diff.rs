@@ -1,12 +1,14 @@
 //! `mapstack diff`.
 
 use clap::{Args, ValueEnum};
-use mapstack::Way;
+use mapstack::ConfigurationMethod;
 use mapstack_fleet::{Comparison, Differences};
 use mapstack_frontend::inputs::flags::{
     Input, Layering, PartFlags, ResultFlags, SaltVersions, ScopeFlags, WorkFlags,
 };
-use mapstack_frontend::inputs::{InputError, Many, Plan, States, selects_none, top_options};
+use mapstack_frontend::inputs::{
+    InputError, MinionStream, Plan, States, selects_none, top_options,
+};
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
 
@@ -140,7 +142,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
         true => None,
         false => pillars(input.engine_flags(), config.as_ref(), reporter)?,
     };
-    let minions = Many::of_work(
+    let minions = MinionStream::of_work(
         input,
         &args.work,
         states.minions_by(config.as_ref(), pillars.as_ref()),
@@ -175,7 +177,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 fn accounting(
     states: &States,
     comparison: &Comparison<'_, '_>,
-    ways: Vec<(String, Way)>,
+    ways: Vec<(String, ConfigurationMethod)>,
     only_formulas: bool,
     differences: &Differences,
 ) -> Result<Accounting, Failure> {
@@ -202,7 +204,7 @@ fn accounting(
 fn check_select(
     args: &Diff,
     differences: &Differences,
-    minions: &Many,
+    minions: &MinionStream,
     ids: &[String],
 ) -> Result<(), InputError> {
     if differences.minions == 0 && differences.broken.is_empty() && !ids.is_empty() {

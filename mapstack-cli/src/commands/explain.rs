@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::value::Value;
-use mapstack::{Run, Way};
+use mapstack::{ConfigurationMethod, Run};
 use mapstack_files::Content;
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
 use mapstack_frontend::inputs::{
-    ExplainedFile, ExplainedHighstate, ExplainedPillar, Kwargs, Warn as _,
+    ExplainedFile, ExplainedHighstate, ExplainedPillar, Kwargs, WarningSink as _,
 };
 use mapstack_lineage::{Explain as _, ExplainedStates, explain_pillar};
 use mapstack_report::explain::{self, Report, argument_paths, check_size, line_path};
@@ -125,7 +125,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     {
         lineage = lineage.with_pillar(pillar);
     }
-    if configuration.way() == Way::Data {
+    if configuration.way() == ConfigurationMethod::Data {
         session.note_other_map(&formula, &data, &run, reporter);
     }
     let secrets = reporter.secrets();

@@ -39,12 +39,12 @@ pub struct FileArgs {
     #[command(flatten)]
     pub site: SiteFlags,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Shown::Text, value_name = "FORMAT", help_heading = "Output")]
-    pub format: Shown,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = FileFormat::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: FileFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shown {
+pub enum FileFormat {
     /// The bytes of a file, or a line for each file
     Text,
     /// All that is known of each file, as JSON
@@ -93,12 +93,12 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// A file with its content.
-struct Made {
+struct FileContent {
     row: FileRow,
     content: Content,
 }
 
-impl Made {
+impl FileContent {
     /// The file and its state, for messages.
     fn said(&self) -> String {
         let row = &self.row;
@@ -115,7 +115,7 @@ fn made(
     id: &str,
     (states, names): (&Highstate<'_>, &mut Vec<String>),
     reporter: &Reporter,
-) -> Result<Result<Vec<Made>, Refused>, Failure> {
+) -> Result<Result<Vec<FileContent>, Refused>, Failure> {
     reporter.warn(&reporter.redact_all(&states.warnings()))?;
     let low = match states.low_of_run() {
         Ok(low) => low,
@@ -139,7 +139,7 @@ fn made(
     let mut made = Vec::new();
     for file in all.iter().filter(|file| is_meant(file)) {
         let (row, content) = of_states.row(file, reporter);
-        made.push(Made { row, content });
+        made.push(FileContent { row, content });
     }
     reporter.warn(&reporter.redact_all(&of_states.files.warnings()))?;
     Ok(Ok(made))
@@ -147,11 +147,11 @@ fn made(
 
 fn print(
     args: &FileArgs,
-    found: &[Made],
+    found: &[FileContent],
     left_out: Vec<LeftOutRow>,
     many: bool,
 ) -> Result<(), Failure> {
-    if args.format == Shown::Json {
+    if args.format == FileFormat::Json {
         let files = found.iter().map(|one| &one.row).collect();
         return output::write_json(&match args.keep_going {
             true => Files::Partial { left_out, files },
@@ -194,7 +194,7 @@ fn print(
 }
 
 /// The lists of files, one for each minion.
-fn lists(found: &[Made], many: bool) -> String {
+fn lists(found: &[FileContent], many: bool) -> String {
     let rows: Vec<&FileRow> = found.iter().map(|one| &one.row).collect();
     if !many {
         return listing(&rows);
@@ -206,7 +206,7 @@ fn lists(found: &[Made], many: bool) -> String {
 }
 
 /// Say which of the files that were asked for are not known.
-fn incomplete(args: &FileArgs, found: &[Made], reporter: &Reporter) -> Result<(), Failure> {
+fn incomplete(args: &FileArgs, found: &[FileContent], reporter: &Reporter) -> Result<(), Failure> {
     if args.name.is_none() || args.list {
         return Ok(());
     }
@@ -221,7 +221,7 @@ fn incomplete(args: &FileArgs, found: &[Made], reporter: &Reporter) -> Result<()
             }
             unknown.push(&one.row);
         }
-        if let (Content::Nothing, false) = (&one.content, args.format == Shown::Json) {
+        if let (Content::Nothing, false) = (&one.content, args.format == FileFormat::Json) {
             reporter.note(&format!(
                 "{}, which has no content: {}",
                 one.said(),

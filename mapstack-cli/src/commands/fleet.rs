@@ -8,24 +8,26 @@ use std::sync::atomic::Ordering;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
-use mapstack_fleet::{MaskedFleet, Noted, Seen};
+use mapstack_fleet::{AnswerRecord, MaskedFleet, RecordingFileServer};
 use mapstack_frontend::inputs::flags::{Input, Layering, Part, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
-    ConfiguredPillars, ExplainedHighstate, FleetHighstate, Many, MinionStates, Plan, Served,
-    digest_of_options, formulas, names_of_grains, none_of, selects_none,
+    ConfiguredPillars, ExplainedHighstate, FleetHighstate, MinionStates, MinionStream, Plan,
+    Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
 };
 use mapstack_frontend::outputs::{Output, Sink, write_fleet};
 use mapstack_frontend::parts::{End, PartError, PartWriter, Parts, Run};
 use mapstack_report::estate::{Row, text};
-use mapstack_report::fleet::{Form, Format, Missing, What};
-use mapstack_report::fleet_states::{FleetStates, Group, Listed};
+use mapstack_report::fleet::{FleetParts, Form, Format, MissingKey};
+use mapstack_report::fleet_states::{FleetStates, Group, ListedParts};
 use mapstack_report::words::count;
 
 use crate::build;
 use crate::memory;
 use crate::output::{self, key_path};
 use crate::wiring::{count_warnings, engine};
-use mapstack_frontend::console::{Counted, Failure, Reporter, Whole, interrupted, report_minions};
+use mapstack_frontend::console::{
+    Failure, ProgressLine, Reporter, WrittenFormat, interrupted, report_minions,
+};
 
 #[derive(Debug, Args)]
 #[command(
@@ -117,7 +119,7 @@ impl FleetArgs {
     ///
     /// # Errors
     /// Parts that cannot be listed beside each other.
-    fn listed(&self) -> Result<Listed<'static>, Failure> {
+    fn listed(&self) -> Result<ListedParts<'static>, Failure> {
         let has = |part| self.only.contains(&part);
         let (states, files) = (has(Part::States), has(Part::Files));
         match has(Part::Maps) && (states || files) {
@@ -128,10 +130,10 @@ impl FleetArgs {
                 "--only pillar: `mapstack pillar` prints the pillar of a minion, and `mapstack diff` compares those of all"
                     .into(),
             )),
-            false => Ok(Listed {
+            false => Ok(ListedParts {
                 states,
                 files,
-                ..Listed::default()
+                ..ListedParts::default()
             }),
         }
     }
@@ -197,7 +199,11 @@ fn estate(
 }
 
 /// Print who gets which states.
-fn highstate(args: &FleetArgs, listed: Listed<'_>, reporter: &Reporter) -> Result<(), Failure> {
+fn highstate(
+    args: &FleetArgs,
+    listed: ListedParts<'_>,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     let is_json = match args.format {
         Some(FleetFormat::Json | FleetFormat::Jsonl) => true,
         Some(FleetFormat::Text) | None => false,
@@ -258,11 +264,11 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
             return Err(Failure::Usage("fleet highstate takes one name".into()));
         };
         let of = of.first().map(String::as_str);
-        return highstate(args, Listed { of, ..listed }, reporter);
+        return highstate(args, ListedParts { of, ..listed }, reporter);
     }
     if listed.states || listed.files {
         let folders = &args.formulas[..];
-        return highstate(args, Listed { folders, ..listed }, reporter);
+        return highstate(args, ListedParts { folders, ..listed }, reporter);
     }
     let config = input.config(reporter)?;
     let memory = memory_each(args, config.is_some());
@@ -273,7 +279,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?
     .with_memory(memory);
-    let seen = args.parts.as_ref().map(|_| Arc::<Seen>::default());
+    let seen = args.parts.as_ref().map(|_| Arc::<AnswerRecord>::default());
     let flags = input.engine_flags();
     let pillars = ConfiguredPillars::noted(
         config.as_ref(),
@@ -283,14 +289,14 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         seen.clone(),
     )?
     .map(|pillars| pillars.with_memory(memory));
-    let minions = Many::of_work(
+    let minions = MinionStream::of_work(
         input,
         &args.work,
         (config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
-    let files = Noted::new(files, "files", seen.clone());
+    let files = RecordingFileServer::new(files, "files", seen.clone());
     let engine = engine(Snapshot::new(files), &input.functions)?;
     let engine = mapstack_frontend::inputs::with_roots(engine, &input.files, config.as_ref());
     plan.formulas = formulas::served(&engine, &args.formulas, input.files.saltenv.as_deref())?;
@@ -325,7 +331,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         _ => Box::new(sink((&form, format), args.directory.as_deref())?),
     };
     let stop = interrupted();
-    let counted = Counted::new(ids.len());
+    let counted = ProgressLine::new(ids.len());
     let goes_on = || {
         counted.add_one();
         !stop.load(Ordering::Relaxed)
@@ -340,7 +346,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let whole = args
         .parts
         .as_ref()
-        .map_or(Whole::Fleet(&none), |_| Whole::Part);
+        .map_or(WrittenFormat::Fleet(&none), |_| WrittenFormat::Part);
     report_minions(written, &whole, reporter.is_strict(), reporter)?;
     let missing = form.missing_keys().into_iter().next();
     match missing.filter(|_| args.parts.is_none()) {
@@ -392,7 +398,7 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let written = parts.write(&form, Box::new(sink), || !stop.load(Ordering::Relaxed));
     let select = run.select.unwrap_or_default();
     let none = || none_of(&select, run.minions, &grains).into();
-    let whole = Whole::Fleet(&none);
+    let whole = WrittenFormat::Fleet(&none);
     report_minions(written.map_err(failed)?, &whole, run.strict, reporter)?;
     match form.missing_keys().into_iter().next() {
         Some(missing) => Err(missing_key_failure(missing)),
@@ -401,14 +407,17 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// A key that a result lacks, without secrets.
-fn masked(missing: Missing, (fleet, minions): (&MaskedFleet<'_>, &Many<'_>)) -> Missing {
+fn masked(
+    missing: MissingKey,
+    (fleet, minions): (&MaskedFleet<'_>, &MinionStream<'_>),
+) -> MissingKey {
     let of = (missing.minion.as_str(), missing.formula);
     let error = fleet.redacted_error(&missing.error, of, minions);
-    Missing { error, ..missing }
+    MissingKey { error, ..missing }
 }
 
 /// The failure of a key that no result has.
-fn missing_key_failure(missing: Missing) -> Failure {
+fn missing_key_failure(missing: MissingKey) -> Failure {
     missing.error.note("on any of the minions").into()
 }
 
@@ -437,15 +446,15 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
         keys.iter().map(path).collect()
     };
     let given = args.format.map(Format::from);
-    let what = What::of(keys(&args.get)?, keys(&args.count)?, given);
+    let what = FleetParts::of(keys(&args.get)?, keys(&args.count)?, given);
     let apart = args.directory.is_some();
     let format = given.unwrap_or_else(|| what.usual_format(apart));
     let wrong = match (&what, format) {
         #[cfg(feature = "html")]
-        (What::Data, Format::Html) => "-o html is for --get and --count",
-        (What::Data, Format::Text) => "-o text is for --get and --count",
-        (What::Data, Format::Jsonl) if apart => "--directory takes -o yaml or -o json",
-        (What::Table(_) | What::Counts(..), Format::Yaml | Format::Json) => {
+        (FleetParts::Data, Format::Html) => "-o html is for --get and --count",
+        (FleetParts::Data, Format::Text) => "-o text is for --get and --count",
+        (FleetParts::Data, Format::Jsonl) if apart => "--directory takes -o yaml or -o json",
+        (FleetParts::Table(_) | FleetParts::Counts(..), Format::Yaml | Format::Json) => {
             "--get and --count take -o text or -o jsonl"
         }
         _ => {

@@ -47,12 +47,12 @@ pub struct Highstate {
     #[command(flatten)]
     pub site: SiteFlags,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Shown::Text, value_name = "FORMAT", help_heading = "Output")]
-    pub format: Shown,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = HighstateFormat::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: HighstateFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shown {
+pub enum HighstateFormat {
     /// A line for each state
     Text,
     /// The data that Salt has, as YAML
@@ -80,10 +80,10 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
             Err(errors) => Err(errors),
         };
         match made {
-            Ok(Made::List(list)) => lists.push_str(&list),
+            Ok(MinionOutput::List(list)) => lists.push_str(&list),
             #[cfg(feature = "html")]
-            Ok(Made::Page(states)) => page.minions.push(states),
-            Ok(Made::Data(data)) => drop(all.insert(id, data)),
+            Ok(MinionOutput::Page(states)) => page.minions.push(states),
+            Ok(MinionOutput::Data(data)) => drop(all.insert(id, data)),
             Err(errors) => {
                 parts |= has_parts;
                 if many {
@@ -94,14 +94,14 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
         }
     }
     match args.format {
-        Shown::Text if !args.top => output::write_listing(&lists)?,
+        HighstateFormat::Text if !args.top => output::write_listing(&lists)?,
         #[cfg(feature = "html")]
-        Shown::Html if page.minions.is_empty() => {}
+        HighstateFormat::Html if page.minions.is_empty() => {}
         #[cfg(feature = "html")]
-        Shown::Html => output::write(&page.to_html()?)?,
+        HighstateFormat::Html => output::write(&page.to_html()?)?,
         _ if all.is_empty() && !refused.is_empty() => {}
         format => {
-            let format = if format == Shown::Json {
+            let format = if format == HighstateFormat::Json {
                 Format::Json
             } else {
                 Format::Yaml
@@ -116,19 +116,19 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
 
 /// Refuse flags that do not go together.
 fn check_form(args: &Highstate) -> Result<(), Failure> {
-    let is_data = matches!(args.format, Shown::Yaml | Shown::Json);
+    let is_data = matches!(args.format, HighstateFormat::Yaml | HighstateFormat::Json);
     let usage = |message: &str| Err(Failure::Usage(message.into()));
     match args.format {
         _ if args.low && !is_data => usage("--low prints data: add -o yaml or -o json"),
         _ if args.graph && is_data => usage("--graph has a form of its own: leave -o out"),
         #[cfg(feature = "html")]
-        Shown::Html if args.top => usage("--top prints data: leave -o html out"),
+        HighstateFormat::Html if args.top => usage("--top prints data: leave -o html out"),
         _ => Ok(()),
     }
 }
 
 /// The output for a minion.
-enum Made {
+enum MinionOutput {
     List(String),
     #[cfg(feature = "html")]
     Page(StatesOf),
@@ -141,32 +141,32 @@ fn made<'i>(
     (args, id, many): (&Highstate, &'i str, bool),
     states: &States<'_>,
     (refused, reporter): (&mut Vec<(&'i str, Error)>, &Reporter),
-) -> Result<Result<Made, Refused>, Failure> {
+) -> Result<Result<MinionOutput, Refused>, Failure> {
     reporter.warn(&reporter.redact_all(&states.warnings()))?;
     let left_out = left_out((id, states), refused, reporter);
     let data = |data| match args.keep_going {
-        true => Made::Data(document(&left_out, data)),
-        false => Made::Data(data),
+        true => MinionOutput::Data(document(&left_out, data)),
+        false => MinionOutput::Data(data),
     };
     Ok(match args.format {
         // The sls of top files have one form.
-        _ if args.top => Ok(Made::Data(states.top())),
+        _ if args.top => Ok(MinionOutput::Data(states.top())),
         #[cfg(feature = "html")]
-        Shown::Html => match states.rows_and_low() {
+        HighstateFormat::Html => match states.rows_and_low() {
             Ok(made) => {
                 let rows = rows_with_files(id, states, made, reporter)?;
-                Ok(Made::Page(StatesOf::new(id, &rows, &left_out)))
+                Ok(MinionOutput::Page(StatesOf::new(id, &rows, &left_out)))
             }
             Err(errors) => Err(errors),
         },
-        Shown::Text if args.graph => {
+        HighstateFormat::Text if args.graph => {
             let graph = |rows: Vec<StateRow>| graph(id, &rows, &left_out);
-            states.rows().map(|rows| Made::List(graph(rows)))
+            states.rows().map(|rows| MinionOutput::List(graph(rows)))
         }
-        Shown::Text => match states.rows_and_low() {
+        HighstateFormat::Text => match states.rows_and_low() {
             Ok(made) => {
                 let list = list((id, many), states, made, reporter)?;
-                Ok(Made::List(match left_out.is_empty() {
+                Ok(MinionOutput::List(match left_out.is_empty() {
                     true => list,
                     false => {
                         let before = before(id, many);

@@ -5,14 +5,14 @@ use std::path::Path;
 use clap::{Args, ValueHint};
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
-use mapstack_fleet::impact::What;
+use mapstack_fleet::impact::QuestionSubject;
 use mapstack_fleet::{ByPillars, ByStates, Fleet, NamedSls, by_reason};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
-    Configured, ConfiguredPillars, Many, PillarPlaces, Plan, Served, asked, formulas,
+    Configured, ConfiguredPillars, MinionStream, PillarPlaces, Plan, Served, asked, formulas,
     pillar_changes, selects_none,
 };
-use mapstack_report::impact::{Followed, Reach, StatesOf};
+use mapstack_report::impact::{ExaminedSubjects, ReachedMinions, StatesOf};
 use mapstack_report::values::pick;
 use mapstack_report::words::count;
 use mapstack_salt_config::Config;
@@ -84,7 +84,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
         true => None,
         false => Some(sls_of(&engine, plan.saltenv(), &args.formula)?),
     };
-    let mut followed = Followed {
+    let mut followed = ExaminedSubjects {
         what: &what,
         configurations: plan.ways([&fleet, &fleet]),
         has_pillars: of_pillar.are_compiled,
@@ -104,7 +104,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     followed.unfollowed = impact.unfollowed(&engine, plan.saltenv(), &what)?;
     print(args, &followed, &impact)?;
     let gap = followed.gap(&impact).map(|why| match &what {
-        What::File(path) if !is_there(&engine, plan.saltenv(), path) => {
+        QuestionSubject::File(path) if !is_there(&engine, plan.saltenv(), path) => {
             "there is no such file".into()
         }
         _ => why,
@@ -113,10 +113,10 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The formulas whose configurations are looked at.
-fn looked_at(args: &Impact, what: &What, known: Vec<String>) -> Vec<String> {
+fn looked_at(args: &Impact, what: &QuestionSubject, known: Vec<String>) -> Vec<String> {
     match (what, args.formula.is_empty()) {
-        (What::Pillar(..) | What::External(_), _) => Vec::new(),
-        (What::Value(formula, _), _) => vec![formula.clone()],
+        (QuestionSubject::Pillar(..) | QuestionSubject::External(_), _) => Vec::new(),
+        (QuestionSubject::Value(formula, _), _) => vec![formula.clone()],
         (_, true) => known,
         (_, false) => formulas::named(&args.formula),
     }
@@ -124,10 +124,10 @@ fn looked_at(args: &Impact, what: &What, known: Vec<String>) -> Vec<String> {
 
 fn print(
     args: &Impact,
-    followed: &Followed<'_>,
+    followed: &ExaminedSubjects<'_>,
     impact: &mapstack_fleet::Impact,
 ) -> Result<(), Failure> {
-    let reach = Reach::new(&args.what, followed, impact);
+    let reach = ReachedMinions::new(&args.what, followed, impact);
     match args.format {
         Listing::Text => output::write_listing(&reach.text(followed)),
         Listing::Json => output::write_json(&reach),
@@ -146,8 +146,12 @@ fn ended(asked: &str, gap: Option<String>, failed: Result<(), Failure>) -> Resul
 }
 
 /// An error where the value that is asked for is on none of the minions.
-fn has_value(asked: &str, what: &What, impact: &mapstack_fleet::Impact) -> Result<(), Failure> {
-    if let (What::Value(_, path), Some((sample, secrets))) = (what, &impact.sample) {
+fn has_value(
+    asked: &str,
+    what: &QuestionSubject,
+    impact: &mapstack_fleet::Impact,
+) -> Result<(), Failure> {
+    if let (QuestionSubject::Value(_, path), Some((sample, secrets))) = (what, &impact.sample) {
         let key = asked.split_once(':').map_or("", |(_, key)| key);
         pick(sample, key, path).map_err(|error| {
             let error = secrets.redact(&error).into_inner();
@@ -216,7 +220,7 @@ const UNKNOWN: u8 = 2;
 /// The reach on the minions that flags choose.
 fn reached(
     args: &Impact,
-    followed: &Followed<'_>,
+    followed: &ExaminedSubjects<'_>,
     fleet: &Fleet<'_>,
     engine: &Engine,
     config: Option<&Config>,
@@ -233,7 +237,7 @@ fn reached(
         true => Configured::later(config),
         false => (config, pillars.as_ref()).into(),
     };
-    let minions = Many::of_work(input, &args.work, by, reporter)?;
+    let minions = MinionStream::of_work(input, &args.work, by, reporter)?;
     let ids = args.work.of(minions.ids());
     let noting = match pillars.as_ref().filter(|_| is_later) {
         Some(pillars) => Some(pillars.noting(pillar_changes(&input.facts)?)),

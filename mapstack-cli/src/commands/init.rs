@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mapstack::{Error, ErrorKind};
-use mapstack_frontend::inputs::{PROJECT_FILE, Project, Warn as _};
+use mapstack_frontend::inputs::{PROJECT_FILE, Project, WarningSink as _};
 
 use crate::output;
 use mapstack_frontend::console::{Failure, Reporter};

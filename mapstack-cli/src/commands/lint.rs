@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use mapstack::secrets::Redacted;
-use mapstack::{Error, ErrorKind, Survey, Unanswered};
+use mapstack::{Error, ErrorKind, Survey, UnansweredCall};
 use mapstack_fleet::by_reason;
 use mapstack_frontend::budget::RUN;
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{LintMinions, Linted, RevisionPaths, Silent, formulas};
+use mapstack_frontend::inputs::{LintMinions, LintTargets, NoWarnings, RevisionPaths, formulas};
 use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::pillar::{Minions, PillarLinter};
 use mapstack_lint::since::only_new;
@@ -117,21 +117,21 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         return explain(name);
     }
     if args.format == Findings::Yaml && !args.calls {
-        return print(args, (&[], &lint::Aside::default()), reporter);
+        return print(args, (&[], &lint::UncheckedSubjects::default()), reporter);
     }
-    let linted = Linted::of(&args.formulas, &args.site, memory::limit, reporter)?;
+    let linted = LintTargets::of(&args.formulas, &args.site, memory::limit, reporter)?;
     if args.calls {
         return calls(args, linted, reporter);
     }
     let how = (&levels(args)?, &schema(args, &linted)?);
     let checks = Checks::of(args, &linted, how, reporter)?;
-    let mut aside = lint::Aside {
+    let mut aside = lint::UncheckedSubjects {
         broken: checks.broken.clone(),
         unserved: linted.unserved(&args.site.files, &args.formulas)?,
         old: None,
     };
     let before = match &args.since {
-        Some(revision) => Some(Before::at(revision, args, how, reporter)?),
+        Some(revision) => Some(EarlierFindings::at(revision, args, how, reporter)?),
         None => None,
     };
     let mut reports = checks.reports()?;
@@ -142,7 +142,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
             return Ok(());
         }
         // A fix may uncover further findings, in files that the first look has kept.
-        let linted = Linted::of(&args.formulas, &args.site, memory::limit, &Silent)?;
+        let linted = LintTargets::of(&args.formulas, &args.site, memory::limit, &NoWarnings)?;
         reports = Checks::of(args, &linted, how, reporter)?.reports()?;
         leave_out(&mut reports, before.as_ref(), &mut aside);
     }
@@ -168,7 +168,7 @@ fn explain(name: &str) -> Result<(), Failure> {
 }
 
 /// The levels of rules, and the schema.
-type How<'h> = (&'h Levels, &'h SchemaFrom);
+type LintOptions<'h> = (&'h Levels, &'h SchemaFrom);
 
 /// The minions and their pillars, as far as they are known.
 struct Marks {
@@ -184,7 +184,7 @@ struct Marks {
 
 /// The checks of one state of the files, for the minions that can be read.
 struct Checks<'l> {
-    linted: &'l Linted,
+    linted: &'l LintTargets,
     linter: Linter<'l>,
     of_pillar: Option<(String, Report)>,
     marks: Marks,
@@ -194,8 +194,8 @@ struct Checks<'l> {
 impl<'l> Checks<'l> {
     fn of(
         args: &'l Lint,
-        linted: &'l Linted,
-        (levels, schema): How<'_>,
+        linted: &'l LintTargets,
+        (levels, schema): LintOptions<'_>,
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
         let LintMinions {
@@ -225,7 +225,10 @@ impl<'l> Checks<'l> {
                 let are_all = are_known && broken.is_empty();
                 let (report, minions) = linter.lint(&Minions::given(minions, are_all))?;
                 let named = ("pillar".to_owned(), report);
-                (Some(named), Linted::changed(minions, &args.site.facts)?)
+                (
+                    Some(named),
+                    LintTargets::changed(minions, &args.site.facts)?,
+                )
             }
             None => (None, minions),
         };
@@ -259,26 +262,35 @@ impl<'l> Checks<'l> {
 }
 
 /// The findings of a revision.
-struct Before {
+struct EarlierFindings {
     reports: Vec<(String, Report)>,
     paths: RevisionPaths,
 }
 
-impl Before {
-    fn at(revision: &str, args: &Lint, how: How<'_>, reporter: &Reporter) -> Result<Self, Failure> {
+impl EarlierFindings {
+    fn at(
+        revision: &str,
+        args: &Lint,
+        how: LintOptions<'_>,
+        reporter: &Reporter,
+    ) -> Result<Self, Failure> {
         let paths = RevisionPaths::of(revision, &args.site.files)?;
-        let linted = Linted::before(revision, &args.formulas, &args.site, memory::limit)?;
+        let linted = LintTargets::before(revision, &args.formulas, &args.site, memory::limit)?;
         let reports = match &linted {
             Some(linted) => Checks::of(args, linted, how, reporter)?.reports()?,
             None => Vec::new(),
         };
-        Ok(Before { reports, paths })
+        Ok(EarlierFindings { reports, paths })
     }
 }
 
 /// Leave out the findings that are old.
-fn leave_out(reports: &mut [(String, Report)], before: Option<&Before>, aside: &mut lint::Aside) {
-    if let Some(Before {
+fn leave_out(
+    reports: &mut [(String, Report)],
+    before: Option<&EarlierFindings>,
+    aside: &mut lint::UncheckedSubjects,
+) {
+    if let Some(EarlierFindings {
         reports: old,
         paths,
     }) = before
@@ -300,7 +312,7 @@ fn missing_roots(args: &Lint) -> Vec<String> {
 /// The reports of the states of an estate, of formulas and of the pillar, as far as the budget of the run goes.
 fn all(
     linter: &Linter<'_>,
-    linted: &Linted,
+    linted: &LintTargets,
     of_pillar: &Option<(String, Report)>,
     Marks {
         examples,
@@ -335,7 +347,7 @@ fn all(
         }
     }
     // The states' reports have the findings of formulas among them.
-    let mut said = Said::default();
+    let mut said = PlacedFindings::default();
     for (_, report) in &reports {
         said.add(&report.findings);
     }
@@ -360,7 +372,7 @@ fn name_of_states(saltenv: &str) -> String {
 }
 
 /// The saltenvs of an estate whose states are looked at: the one that is asked for, or those that have roots.
-fn saltenvs(args: &Lint, linted: &Linted) -> Vec<String> {
+fn saltenvs(args: &Lint, linted: &LintTargets) -> Vec<String> {
     if let Some(saltenv) = &args.site.files.saltenv {
         return vec![saltenv.clone()];
     }
@@ -384,9 +396,9 @@ fn within_budget<T>(lint: impl FnOnce() -> Result<T, Error>) -> Result<Option<T>
 
 /// Findings by their places.
 #[derive(Default)]
-struct Said(HashMap<(String, usize), Vec<Finding>>);
+struct PlacedFindings(HashMap<(String, usize), Vec<Finding>>);
 
-impl Said {
+impl PlacedFindings {
     fn has(&self, finding: &Finding) -> bool {
         let place = (finding.place.file.clone(), finding.place.start);
         let here = self.0.get(&place);
@@ -403,7 +415,7 @@ impl Said {
 
 /// The failure of a run that did not come to its end within its budget: what ran out, and what was not reached.
 fn out_of_budget(
-    linted: &Linted,
+    linted: &LintTargets,
     saltenvs: &[String],
     reports: &[(String, Report)],
 ) -> Option<Failure> {
@@ -442,9 +454,9 @@ const NAMED: usize = 5;
 
 /// The end of the verb.
 fn ended(
-    (linted, saltenvs): (&Linted, &[String]),
+    (linted, saltenvs): (&LintTargets, &[String]),
     reports: &[(String, Report)],
-    aside: &lint::Aside,
+    aside: &lint::UncheckedSubjects,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     if let Some(failure) = out_of_budget(linted, saltenvs, reports) {
@@ -476,7 +488,7 @@ fn ended(
 }
 
 /// Say which folders of the roots are not formulas, where all that are were checked.
-fn say_others(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), Failure> {
+fn say_others(args: &Lint, linted: &LintTargets, reporter: &Reporter) -> Result<(), Failure> {
     let are_all = args.formulas.is_empty() && !linted.formulas.is_empty();
     if are_all && linted.estate.is_none() && args.format == Findings::Text {
         let others = formulas::others(&linted.engine, saltenv(args))?;
@@ -488,7 +500,7 @@ fn say_others(args: &Lint, linted: &Linted, reporter: &Reporter) -> Result<(), F
 }
 
 /// The schema that values are checked against.
-fn schema(args: &Lint, linted: &Linted) -> Result<SchemaFrom, Failure> {
+fn schema(args: &Lint, linted: &LintTargets) -> Result<SchemaFrom, Failure> {
     let Some(given) = &args.schema else {
         return Ok(SchemaFrom::Nowhere);
     };
@@ -526,7 +538,7 @@ fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failur
 }
 
 /// The findings, and the remarks beside them.
-type Checked<'c> = (&'c [(String, Report)], &'c lint::Aside);
+type Checked<'c> = (&'c [(String, Report)], &'c lint::UncheckedSubjects);
 
 /// The levels of rules; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
@@ -556,14 +568,14 @@ fn text(of: Checked<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure>
 }
 
 /// Print the calls that nothing answers as a file in which the answers can be written.
-fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failure> {
+fn lacking(args: &Lint, linted: LintTargets, reporter: &Reporter) -> Result<(), Failure> {
     let LintMinions {
         minions, broken, ..
     } = linted.minions(&args.site, memory::limit, reporter)?;
     let (minions, found) = linted.lacking(minions, &args.site)?;
     let secrets = reporter.masking().of(&minions);
     reporter.mask_with(&secrets);
-    let (lacking, secret) = Unanswered::without(found, |text| *secrets.starred(text) != *text);
+    let (lacking, secret) = UnansweredCall::without(found, |text| *secrets.starred(text) != *text);
     if secret > 0 {
         reporter.say(&format!(
             "{} with a secret among the arguments: the entry has none and answers all calls of the function",
@@ -578,7 +590,7 @@ fn lacking(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failu
 }
 
 /// Print the functions that templates can call.
-fn calls(args: &Lint, linted: Linted, reporter: &Reporter) -> Result<(), Failure> {
+fn calls(args: &Lint, linted: LintTargets, reporter: &Reporter) -> Result<(), Failure> {
     if args.format == Findings::Yaml {
         return lacking(args, linted, reporter);
     }

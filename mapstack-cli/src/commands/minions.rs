@@ -8,7 +8,7 @@ use mapstack::minion::platforms;
 use mapstack_frontend::console::{Failure, Reporter};
 use mapstack_frontend::inputs::estate::{FoundMinions, give_grains};
 use mapstack_frontend::inputs::flags::{SiteFlags, complete};
-use mapstack_frontend::inputs::{Project, Silent, Warn as _};
+use mapstack_frontend::inputs::{NoWarnings, Project, WarningSink as _};
 use mapstack_report::minions::{Row, text};
 
 use crate::forms::Listing;
@@ -49,7 +49,7 @@ fn found(project: &Project) -> Result<FoundMinions, Failure> {
             functions,
             ..
         } = &mut flags;
-        complete(files, Some(facts), functions, &Silent)?;
+        complete(files, Some(facts), functions, &NoWarnings)?;
         give_grains(files, facts, functions, memory::limit)?;
     }
     let found = flags.facts.found.map(Arc::unwrap_or_clone);

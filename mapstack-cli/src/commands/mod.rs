@@ -34,15 +34,19 @@ use std::process::ExitCode;
 use mapstack_frontend::budget;
 use mapstack_frontend::inputs::flags::SecretFlags;
 
-use crate::cli::Asked;
+use crate::cli::RequestedWork;
 use crate::verbs::Command;
 use mapstack_frontend::console::{Failure, Reporter};
 
 /// Do what was asked for.
-pub fn run(asked: Asked, secrets: &SecretFlags, reporter: &Reporter) -> Result<(), Failure> {
+pub fn run(
+    asked: RequestedWork,
+    secrets: &SecretFlags,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     match asked {
-        Asked::Version { verbose } => version::run(verbose),
-        Asked::Verb(mut command) => {
+        RequestedWork::Version { verbose } => version::run(verbose),
+        RequestedWork::Verb(mut command) => {
             let nothing_done = command.nothing_done();
             budget::begin(command.limits(), nothing_done);
             command.complete(secrets, reporter)?;

@@ -29,6 +29,6 @@ pub fn run(args: &Parse) -> Result<(), Failure> {
     let definition = mapstack::parse_definition(&args.definition, mode)?;
     match args.format {
         Listing::Text => output::write_listing(&parse::text(&definition, mode)),
-        Listing::Json => output::write_json(&parse::Parsed::from(&definition)),
+        Listing::Json => output::write_json(&parse::DefinitionDocument::from(&definition)),
     }
 }

@@ -38,15 +38,15 @@ pub struct Render {
     #[command(flatten)]
     pub input: Input,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Rendered::Text, value_name = "FORMAT", help_heading = "Output")]
-    pub format: Rendered,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = RenderFormat::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub format: RenderFormat,
     /// Print only the value under a key of an sls, with : between steps; needs -o yaml or json
     #[arg(long, value_name = "KEY", help_heading = "Output")]
     pub get: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Rendered {
+pub enum RenderFormat {
     /// The text that the templates print
     Text,
     /// The data of an sls, as YAML
@@ -76,9 +76,9 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
         None => args.path.clone(),
     };
     let format = match args.format {
-        Rendered::Yaml => Format::Yaml,
-        Rendered::Json => Format::Json,
-        Rendered::Text => {
+        RenderFormat::Yaml => Format::Yaml,
+        RenderFormat::Json => Format::Json,
+        RenderFormat::Text => {
             let text = |run: &Run<'_>| {
                 if is_sls {
                     run.sls_text(&path)
@@ -117,12 +117,12 @@ fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {
             "--context, --defaults and --name are for managed files; an sls has none of them, unless --template makes it one",
         );
     }
-    if !is_sls && args.format != Rendered::Text {
+    if !is_sls && args.format != RenderFormat::Text {
         return usage(
             "only an sls has data to print; leave -o out, or name a file that ends in .sls",
         );
     }
-    if args.format == Rendered::Text && args.get.is_some() {
+    if args.format == RenderFormat::Text && args.get.is_some() {
         return usage("--get picks from data: add -o yaml or -o json");
     }
     if args.input.kwargs.is_some() || args.input.custom_data.is_some() {

@@ -4,7 +4,7 @@ use clap::Args;
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, ErrorKind};
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{Linted, Warn as _};
+use mapstack_frontend::inputs::{LintTargets, WarningSink as _};
 use mapstack_lint::Linter;
 use mapstack_lint::pillar::PillarLinter;
 use mapstack_report::values::{as_json, as_yaml};
@@ -37,7 +37,7 @@ pub struct Schema {
 
 pub fn run(args: &Schema, reporter: &Reporter) -> Result<(), Failure> {
     let formula = args.formula.as_ref();
-    let linted = Linted::one(formula, &args.site, memory::limit, reporter)?;
+    let linted = LintTargets::one(formula, &args.site, memory::limit, reporter)?;
     let mut unread = Vec::new();
     let mut minions = || -> Result<Vec<Minion>, Failure> {
         let found = linted.minions(&args.site, memory::limit, reporter)?;

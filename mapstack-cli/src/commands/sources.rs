@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mapstack::value::Value;
-use mapstack::{DataOptions, Run, Way};
+use mapstack::{ConfigurationMethod, DataOptions, Run};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags};
 use mapstack_frontend::inputs::{ExplainedPillar, Kwargs, Session};
 use mapstack_report::pillar::PillarSources;
@@ -65,7 +65,7 @@ fn looked_up<'s>(
     reporter: &Reporter,
 ) -> Result<(Run<'s>, mapstack::Result<Value>), Failure> {
     let configuration = session.configuration(formula, options.clone(), &ResultFlags::default())?;
-    if configuration.way() == Way::Map && !elsewhere {
+    if configuration.way() == ConfigurationMethod::Map && !elsewhere {
         let run = session.run();
         let result = configuration.compute(&run);
         if run.events().iter().any(|event| event.definition.is_some()) {

@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{ErrorKind, yaml};
 use mapstack_expect::{
-    Case, EngineOf, Expectation, Given, NoFile, Places, Plan, Runs, Suite, missing, with_state,
+    Case, EngineOf, Expectation, NoFile, Places, Plan, RunDescription, Runs, Suite, missing,
+    with_state,
 };
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_frontend::inputs::{InputError, Kwargs, Many, Served, formulas};
+use mapstack_frontend::inputs::{InputError, Kwargs, MinionStream, Served, formulas};
 use mapstack_report::test::{self, Report};
 
 use crate::memory;
@@ -102,7 +103,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         with_state: &with_state,
     };
     let pillars = pillars(input.engine_flags(), config.as_ref(), reporter)?;
-    let minions = Many::of_work(
+    let minions = MinionStream::of_work(
         input,
         &args.work,
         (config.as_ref(), pillars.as_ref()),
@@ -141,7 +142,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
 /// The work on expectations.
 fn plan<'r>(
     args: &Test,
-    minions: &Many<'_>,
+    minions: &MinionStream<'_>,
     chosen: bool,
     engine_of: &'r EngineOf<'r>,
 ) -> Result<Plan<'r>, Failure> {
@@ -158,7 +159,7 @@ fn plan<'r>(
         ids: args.work.of(minions.ids()).into_iter().collect(),
         chosen,
         has_pillar: facts.pillar.is_some(),
-        given: Given {
+        given: RunDescription {
             minion: facts.minion.clone(),
             pillar: facts.pillar.clone(),
             set: set.collect(),

@@ -12,7 +12,8 @@ use mapstack_frontend::inputs::flags::{
     Input, Layering, PartFlags, ResultFlags, ScopeFlags, WorkFlags,
 };
 use mapstack_frontend::inputs::{
-    FollowedChange, Following, InputError, Many, Plan, Watched, top_options,
+    FollowedChange, FollowedMinions, InputError, MinionStream, Plan, WatchedDirectories,
+    top_options,
 };
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
@@ -79,12 +80,12 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         args.work.target.select.as_deref(),
     )?;
     let config = input.config(reporter)?;
-    let watched = Watched::new(input, config.as_ref(), memory::limit)?;
+    let watched = WatchedDirectories::new(input, config.as_ref(), memory::limit)?;
     let pillars = match watched.has_pillars() || input.facts.pillar.is_some() {
         true => None,
         false => pillars(input.engine_flags(), config.as_ref(), reporter)?,
     };
-    let minions = Many::of_work(
+    let minions = MinionStream::of_work(
         input,
         &args.work,
         watched.minions_by(config.as_ref(), pillars.as_ref()),
@@ -108,8 +109,8 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
     let (scope, masking) = (args.scope.scope(), reporter.masking());
     let work = (&minions, &*ids, args.work.pace());
     let options = top_options(config.as_ref(), &input.files);
-    let parts = (args.parts.parts(), options);
-    let mut following = Following::new(&watched, (plan, &args.formulas, parts), work, &scope)?;
+    let subjects = (plan, &*args.formulas, (args.parts.parts(), options));
+    let mut following = FollowedMinions::new(&watched, subjects, work, &scope)?;
     report_broken(&following, reporter);
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
@@ -156,7 +157,7 @@ fn settled(
     Ok(change)
 }
 
-fn report_broken(following: &Following<'_>, reporter: &Reporter) {
+fn report_broken(following: &FollowedMinions<'_>, reporter: &Reporter) {
     let mut reported: Vec<String> = Vec::new();
     for error in following.broken() {
         // A mistake in a pillar is that of many minions.

@@ -6,12 +6,13 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
 
 use mapstack_python_protocol::{
-    CompileJob, Compiled, Found, Job, Language, Loader, Lookup, ModuleJob, Names, TemplateJob,
+    CompileJob, Compiled, FunctionFiles, Job, Language, Loader, Lookup, ModuleJob, Names,
+    TemplateJob,
 };
 
 use super::{Chunk, Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::{self, Origin, Rendered, Vm};
+use crate::jinja::{self, Origin, RenderResult, Vm};
 use crate::mako::Options;
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::{call_by_name, is_salt};
@@ -43,7 +44,7 @@ pub fn render_as(
     uri: Option<&str>,
     changed: &[&str],
     interpreter: &Interpreter,
-) -> Result<(Rendered, Vec<(Str, Value)>)> {
+) -> Result<(RenderResult, Vec<(Str, Value)>)> {
     let (rendered, changed) = attempt_as(request, options, uri, changed, interpreter);
     rendered.map(|rendered| (rendered, changed))
 }
@@ -68,8 +69,8 @@ pub fn attempt_as(
     uri: Option<&str>,
     changed: &[&str],
     interpreter: &Interpreter,
-) -> (Result<Rendered>, Vec<(Str, Value)>) {
-    let asked = match Asked::of(request, options, uri, interpreter) {
+) -> (Result<RenderResult>, Vec<(Str, Value)>) {
+    let asked = match CompiledJob::of(request, options, uri, interpreter) {
         Ok(asked) => asked,
         Err(error) => return (Err(error), Vec::new()),
     };
@@ -80,7 +81,7 @@ pub fn attempt_as(
 }
 
 /// A template that was compiled, and what it is rendered with.
-pub(super) struct Asked<'a> {
+pub(super) struct CompiledJob<'a> {
     request: &'a jinja::Request<'a>,
     compiled: Arc<Compiled>,
     options: Options,
@@ -89,7 +90,7 @@ pub(super) struct Asked<'a> {
     limits: Limits,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CompiledJob<'a> {
     pub(super) fn of(
         request: &'a jinja::Request<'a>,
         options: Options,
@@ -103,7 +104,7 @@ impl<'a> Asked<'a> {
             name: request.name.clone(),
             strict: options.strict,
         };
-        Ok(Asked {
+        Ok(CompiledJob {
             request,
             compiled: compiled::of(compile, interpreter, &limits)?,
             options,
@@ -114,7 +115,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The output of a template that only looks at what it is given; none where the interpreter has to render it.
-    pub(super) fn planned(&self) -> Option<Rendered> {
+    pub(super) fn planned(&self) -> Option<RenderResult> {
         // The interpreter refuses a URI that leads up and out, also where nothing is loaded by it.
         let can_lead_out = self.uri.is_some_and(|uri| uri.contains(".."));
         let plan = self.compiled.plan.as_ref().filter(|_| !can_lead_out)?;
@@ -123,8 +124,11 @@ impl<'a> Asked<'a> {
     }
 
     /// Render the template in the interpreter.
-    pub(super) fn interpreted(&self, changed: &[&str]) -> (Result<Rendered>, Vec<(Str, Value)>) {
-        let Asked {
+    pub(super) fn interpreted(
+        &self,
+        changed: &[&str],
+    ) -> (Result<RenderResult>, Vec<(Str, Value)>) {
+        let CompiledJob {
             request, options, ..
         } = self;
         let vm = Vm::new(request);
@@ -301,7 +305,7 @@ pub(super) fn limits(request: &jinja::Request<'_>) -> Limits {
 }
 
 /// Text with a map of the kind that Jinja's has.
-fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
+fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<RenderResult> {
     let mut out = Output::mapped(limit);
     let mut template: Option<Arc<Template>> = None;
     let nowhere = || Arc::new(Template::empty(None, "".into()));
@@ -335,7 +339,7 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<Rendered> {
         template = Some(own);
     }
     let (text, map) = out.finish();
-    Ok(Rendered {
+    Ok(RenderResult {
         text,
         map,
         exports: jinja::Names::default(),
@@ -405,10 +409,10 @@ impl Host for Bridge<'_> {
         self.vm.host().has_module(module)
     }
 
-    fn find(&self, loader: Loader, name: &str) -> Result<Found> {
-        Ok(Found {
+    fn find(&self, loader: Loader, name: &str) -> Result<FunctionFiles> {
+        Ok(FunctionFiles {
             is_known: loader == Loader::Modules && self.vm.host().is_elsewhere(name),
-            ..Found::default()
+            ..FunctionFiles::default()
         })
     }
 

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
-    Answer, Bounds, Ending, Failure, FailureKind, FrameError, FunctionAnswer, Job, JobOutcome,
-    Message, Names, Refusal, RefusalKind, Said, Taken,
+    Answer, Bounds, Failure, FailureKind, FrameError, FunctionAnswer, Job, JobOutcome, JobUsage,
+    Message, Names, Refusal, RefusalKind, SessionEnd, SessionMessage,
 };
 use mapstack_value::Value;
 
 use super::failure::{Sources, class, of_ending};
-use super::interpreter::{self, Interpreter, Opened};
-use super::lost::{KILLED, Lost, STARTS};
+use super::interpreter::{self, Interpreter, OpenedSession};
+use super::lost::{KILLED, LostJob, STARTS};
 use super::replay::Replay;
 use super::{Chunk, Host, Limits, Session, memory};
 
@@ -43,9 +43,9 @@ pub(crate) enum SessionOutcome {
 
 /// An attempt that came to nothing.
 struct Loss {
-    lost: Lost,
+    lost: LostJob,
     stage: Attempt,
-    ending: Option<Ending>,
+    ending: Option<SessionEnd>,
     /// True if it was killed from outside.
     is_by_kill: bool,
     /// The failure of the job, if it may be one of sharing a session.
@@ -77,7 +77,7 @@ pub(super) fn perform(
     if limits.time.is_zero() {
         return Err(Error::limit("the template ran for too long"));
     }
-    let mut talk = Talk::new(host, limits, job);
+    let mut talk = JobSession::new(host, limits, job);
     // What another thread does at the moment is known when it is done.
     let _turn = memory::turn(job, limits.time);
     let done = match memory::recalled(&mut talk)? {
@@ -93,7 +93,7 @@ pub(super) fn alone(
     limits: &Limits,
     job: &Job,
 ) -> Result<std::result::Result<JobOutcome, Box<Error>>> {
-    let mut talk = Talk::new(&super::NoHost, limits, job);
+    let mut talk = JobSession::new(&super::NoHost, limits, job);
     match talk.result(interpreter, false)? {
         JobOutcome::Failed { failure, .. } => Ok(Err(talk.error(failure)?)),
         done => Ok(Ok(done)),
@@ -101,7 +101,7 @@ pub(super) fn alone(
 }
 
 /// One job and what was said about it.
-pub(super) struct Talk<'t> {
+pub(super) struct JobSession<'t> {
     host: &'t dyn Host,
     pub(super) limits: &'t Limits,
     pub(super) job: &'t Job,
@@ -112,9 +112,9 @@ pub(super) struct Talk<'t> {
     pub(super) replay: Replay,
 }
 
-impl<'t> Talk<'t> {
+impl<'t> JobSession<'t> {
     pub(super) fn new(host: &'t dyn Host, limits: &'t Limits, job: &'t Job) -> Self {
-        Talk {
+        JobSession {
             host,
             limits,
             job,
@@ -144,18 +144,18 @@ impl<'t> Talk<'t> {
                     loss.is_by_kill && starts > 0
                 }
             };
-            if !(matches!(loss.lost, Lost::Ended(_)) && left && self.replay.rewind()) {
+            if !(matches!(loss.lost, LostJob::Ended(_)) && left && self.replay.rewind()) {
                 if let Some(done) = loss.failed {
                     return Ok(done);
                 }
                 let noted = loss.ending.and_then(|ending| ending.noted);
-                if matches!(loss.lost, Lost::Late) {
+                if matches!(loss.lost, LostJob::Late) {
                     let error = loss.lost.into_error(self.limits);
                     let outcome = JobOutcome::Failed {
                         failure: self.sources.limit(error.message, noted),
                         changed: Vec::new(),
                     };
-                    memory::keep(self, &outcome, Taken::default());
+                    memory::keep(self, &outcome, JobUsage::default());
                     return Ok(outcome);
                 }
                 return Err(self.sources.blame(loss.lost.into_error(self.limits), noted));
@@ -190,7 +190,7 @@ impl<'t> Talk<'t> {
                 }
                 Ok(done) => {
                     failed = Some(done);
-                    (opened.program, Lost::Ended(None))
+                    (opened.program, LostJob::Ended(None))
                 }
                 Err(lost) => (opened.program, lost),
             },
@@ -201,7 +201,7 @@ impl<'t> Talk<'t> {
         };
         let ending = program.process.learn_end();
         let lost = match lost {
-            Lost::Ended(_) => Lost::Ended(ending.clone()),
+            LostJob::Ended(_) => LostJob::Ended(ending.clone()),
             lost => lost,
         };
         let is_by_kill = match (&ending, stage) {
@@ -222,14 +222,17 @@ impl<'t> Talk<'t> {
         }))
     }
 
-    fn converse(&mut self, opened: &mut Opened) -> std::result::Result<JobOutcome, Lost> {
+    fn converse(&mut self, opened: &mut OpenedSession) -> std::result::Result<JobOutcome, LostJob> {
         let memory = opened.shared.map(|sharing| sharing.memory);
         self.speak_within(&mut opened.session, memory.unwrap_or(self.limits.memory))
     }
 
     /// Give a session the job, and answer what it asks.
     #[cfg(all(unix, test))]
-    pub(super) fn speak(&mut self, session: &mut Session) -> std::result::Result<JobOutcome, Lost> {
+    pub(super) fn speak(
+        &mut self,
+        session: &mut Session,
+    ) -> std::result::Result<JobOutcome, LostJob> {
         self.speak_within(session, self.limits.memory)
     }
 
@@ -237,7 +240,7 @@ impl<'t> Talk<'t> {
         &mut self,
         session: &mut Session,
         memory: usize,
-    ) -> std::result::Result<JobOutcome, Lost> {
+    ) -> std::result::Result<JobOutcome, LostJob> {
         let mut left = self.limits.time.saturating_add(GRACE);
         let bounds = bounds(&Limits {
             memory,
@@ -248,10 +251,10 @@ impl<'t> Talk<'t> {
             let asked = Instant::now();
             let frame = session.read(left)?;
             left = left.saturating_sub(asked.elapsed());
-            let said =
-                Said::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))?;
+            let said = SessionMessage::from_bytes(&frame)
+                .map_err(|error| LostJob::Strange(error.to_string()))?;
             match said {
-                Said::Done(done, taken) => {
+                SessionMessage::Done(done, taken) => {
                     memory::keep(self, &done, taken);
                     return Ok(*done);
                 }
@@ -263,11 +266,11 @@ impl<'t> Talk<'t> {
     fn answer(
         &mut self,
         session: &mut Session,
-        question: Said,
+        question: SessionMessage,
         left: Duration,
-    ) -> std::result::Result<(), Lost> {
+    ) -> std::result::Result<(), LostJob> {
         let answer = match self.replay.answer(&question) {
-            Some(answer) => answer.map_err(|why| Lost::Strange(why.to_owned()))?,
+            Some(answer) => answer.map_err(|why| LostJob::Strange(why.to_owned()))?,
             None => self.asked(question)?,
         };
         self.send(&answer);
@@ -295,18 +298,21 @@ impl<'t> Talk<'t> {
     }
 
     /// The answer of the host, recorded.
-    pub(super) fn asked(&mut self, question: Said) -> std::result::Result<Answer, Lost> {
+    pub(super) fn asked(
+        &mut self,
+        question: SessionMessage,
+    ) -> std::result::Result<Answer, LostJob> {
         let answer = self.live(&question)?;
         self.replay.record(question, &answer);
         Ok(answer)
     }
 
     /// The host's answer.
-    fn live(&mut self, question: &Said) -> std::result::Result<Answer, Lost> {
+    fn live(&mut self, question: &SessionMessage) -> std::result::Result<Answer, LostJob> {
         Ok(match question {
-            Said::HasFunction(name) => Answer::Flag(self.host.has_function(name)),
-            Said::HasModule(name) => Answer::Flag(self.host.has_module(name)),
-            Said::Call(name, arguments, keywords) => {
+            SessionMessage::HasFunction(name) => Answer::Flag(self.host.has_function(name)),
+            SessionMessage::HasModule(name) => Answer::Flag(self.host.has_module(name)),
+            SessionMessage::Call(name, arguments, keywords) => {
                 // Even if it fails, the function may have done something.
                 self.replay.called();
                 Answer::Value(
@@ -315,22 +321,24 @@ impl<'t> Talk<'t> {
                         .map_err(|error| self.refuse(*error)),
                 )
             }
-            Said::Template(uri) => {
+            SessionMessage::Template(uri) => {
                 Answer::Template(self.host.template(uri).map_err(|error| self.refuse(*error)))
             }
-            Said::Find(loader, name) => Answer::Found(
+            SessionMessage::Find(loader, name) => Answer::Found(
                 self.host
                     .find(*loader, name)
                     .map_err(|error| self.refuse(*error)),
             ),
-            Said::Fact(name) => {
+            SessionMessage::Fact(name) => {
                 Answer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
             }
-            Said::Machine(path) => {
+            SessionMessage::Machine(path) => {
                 Answer::Value(self.host.machine(path).map_err(|error| self.refuse(*error)))
             }
-            Said::Done(..) => {
-                return Err(Lost::Strange("an outcome where a question was".to_owned()));
+            SessionMessage::Done(..) => {
+                return Err(LostJob::Strange(
+                    "an outcome where a question was".to_owned(),
+                ));
             }
         })
     }
@@ -479,11 +487,11 @@ fn strange(what: &str) -> Box<Error> {
     )
 }
 
-impl Lost {
+impl LostJob {
     fn into_error(self, limits: &Limits) -> Box<Error> {
         match self {
-            Lost::Ended(ending) => of_ending(ending.as_ref(), limits),
-            Lost::Late => Error::limit(format!(
+            LostJob::Ended(ending) => of_ending(ending.as_ref(), limits),
+            LostJob::Late => Error::limit(format!(
                 "the template ran for longer than {:.1}s, and was stopped",
                 limits.time.as_secs_f64()
             )),
@@ -493,21 +501,21 @@ impl Lost {
 
     pub(super) fn without_job(self) -> Box<Error> {
         match self {
-            Lost::Absent(what) => Error::new(ErrorKind::Absent, what),
-            Lost::Stranger(what) => Error::new(ErrorKind::Nested, what)
+            LostJob::Absent(what) => Error::new(ErrorKind::Absent, what),
+            LostJob::Stranger(what) => Error::new(ErrorKind::Nested, what)
                 .with_help("build or install both from the same release"),
-            Lost::Strange(what) => strange(&format!("it does not keep to the protocol: {what}")),
-            Lost::Ended(_) | Lost::Late => strange("it ended unexpectedly"),
+            LostJob::Strange(what) => strange(&format!("it does not keep to the protocol: {what}")),
+            LostJob::Ended(_) | LostJob::Late => strange("it ended unexpectedly"),
         }
     }
 }
 
-impl From<FrameError> for Lost {
+impl From<FrameError> for LostJob {
     fn from(error: FrameError) -> Self {
         match error {
-            FrameError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => Lost::Late,
-            FrameError::TooLong(_) => Lost::Strange(error.to_string()),
-            FrameError::Closed | FrameError::Cut | FrameError::Io(_) => Lost::Ended(None),
+            FrameError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => LostJob::Late,
+            FrameError::TooLong(_) => LostJob::Strange(error.to_string()),
+            FrameError::Closed | FrameError::Cut | FrameError::Io(_) => LostJob::Ended(None),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{
-    Ending, Failure, FailureKind, Job, Noted, Printed, Unit, UnitSource, UnitSpan,
+    Failure, FailureKind, Job, NotedPlace, SessionEnd, TracedText, Unit, UnitSource, UnitSpan,
 };
 use mapstack_value::Str;
 
@@ -86,7 +86,7 @@ impl Sources {
     }
 
     /// An error of which nothing is known but the template, and the place that the job noted last.
-    pub(super) fn blame(&self, error: Box<Error>, noted: Option<Noted>) -> Box<Error> {
+    pub(super) fn blame(&self, error: Box<Error>, noted: Option<NotedPlace>) -> Box<Error> {
         let start = Span { start: 0, end: 0 };
         let place = noted
             .and_then(|noted| self.noted(noted))
@@ -98,8 +98,8 @@ impl Sources {
     }
 
     /// The failure of a job that was ended from outside at a limit, at the place that it noted last.
-    pub(super) fn limit(&self, message: String, noted: Option<Noted>) -> Failure {
-        let start = Noted {
+    pub(super) fn limit(&self, message: String, noted: Option<NotedPlace>) -> Failure {
+        let start = NotedPlace {
             sent: None,
             span: mapstack_python_protocol::Span { start: 0, end: 0 },
         };
@@ -137,7 +137,7 @@ impl Sources {
         })
     }
 
-    fn noted(&self, noted: Noted) -> Option<TemplatePlace> {
+    fn noted(&self, noted: NotedPlace) -> Option<TemplatePlace> {
         let Some(number) = noted.sent else {
             return self.of_job(within(self.job.as_ref()?, noted.span));
         };
@@ -173,7 +173,7 @@ impl Sources {
     }
 
     /// The runs of what was printed.
-    pub(super) fn chunks(&self, printed: &Printed) -> Result<Vec<Chunk>> {
+    pub(super) fn chunks(&self, printed: &TracedText) -> Result<Vec<Chunk>> {
         let sources: Result<Vec<_>> = printed.units.iter().map(|unit| self.source(unit)).collect();
         let sources = sources?;
         let chunk = |chunk: &mapstack_python_protocol::Chunk| {
@@ -218,7 +218,7 @@ fn within(source: &str, span: mapstack_python_protocol::Span) -> Span {
 }
 
 /// Why a session ended in the middle of a job.
-pub(super) fn of_ending(ending: Option<&Ending>, limits: &Limits) -> Box<Error> {
+pub(super) fn of_ending(ending: Option<&SessionEnd>, limits: &Limits) -> Box<Error> {
     let Some(ending) = ending else {
         return broken("the program that runs Python was ended from outside");
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{Found, Loader, Source};
+use mapstack_python_protocol::{FunctionFiles, Loader, Source};
 use mapstack_value::{Str, Value};
 
 /// Access of code to the outside: templates by path, and `salt[...]` functions.
@@ -42,8 +42,8 @@ pub trait Host {
     ///
     /// # Errors
     /// A file cannot be read.
-    fn find(&self, _loader: Loader, _name: &str) -> Result<Found> {
-        Ok(Found::default())
+    fn find(&self, _loader: Loader, _name: &str) -> Result<FunctionFiles> {
+        Ok(FunctionFiles::default())
     }
 
     /// Facts by the name that modules of the tree have for them, such as `__grains__`.

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, JobOutcome, Language,
-    Lookup, Message, ModuleJob, Printed, Said, Span, Taken, TemplateJob, Unit, UnitSource,
-    UnitSpan, write_frame,
+    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, JobOutcome, JobUsage,
+    Language, Lookup, Message, ModuleJob, SessionMessage, Span, TemplateJob, TracedText, Unit,
+    UnitSource, UnitSpan, write_frame,
 };
 use mapstack_value::Value;
 
-use super::client::Talk;
+use super::client::JobSession;
 use super::process::{Process, Session};
 use super::{Limits, NoHost, find};
 
@@ -69,7 +69,7 @@ fn said() -> Vec<Vec<u8>> {
         unit: 0,
         span: Span { start: 0, end: 4 },
     };
-    let printed = Printed {
+    let printed = TracedText {
         text: "1: x\n".to_owned(),
         units: units.clone(),
         chunks: vec![Chunk {
@@ -87,11 +87,11 @@ fn said() -> Vec<Vec<u8>> {
         trace: vec![("in 'f'".to_owned(), place)],
     };
     let changed = vec![("b".into(), Value::from(2))];
-    let done = |outcome| Said::Done(Box::new(outcome), Taken::default()).to_bytes();
+    let done = |outcome| SessionMessage::Done(Box::new(outcome), JobUsage::default()).to_bytes();
     vec![
-        Said::HasFunction("f".to_owned()).to_bytes(),
-        Said::Template("u".to_owned()).to_bytes(),
-        Said::Call("f".to_owned(), vec![Value::from(1)], Vec::new()).to_bytes(),
+        SessionMessage::HasFunction("f".to_owned()).to_bytes(),
+        SessionMessage::Template("u".to_owned()).to_bytes(),
+        SessionMessage::Call("f".to_owned(), vec![Value::from(1)], Vec::new()).to_bytes(),
         done(JobOutcome::Text {
             printed,
             changed: changed.clone(),
@@ -168,7 +168,7 @@ fn a_program_that_says_anything_does_not_hurt_the_command() {
             // Read the command's messages, so that it need not wait.
             let _ = std::io::copy(&mut theirs, &mut std::io::sink());
         });
-        let mut talk = Talk::new(&NoHost, &limits, &job);
+        let mut talk = JobSession::new(&NoHost, &limits, &job);
         let outcome = talk.speak(&mut Session::over(ours));
         understood += usize::from(outcome.is_ok_and(|done| talk.outcome(done).is_ok()));
         said.join().unwrap();
@@ -197,7 +197,7 @@ fn a_command_that_says_anything_does_not_hurt_the_program() {
         }
         session.hang_up_after(&bytes);
         while let Ok(frame) = session.read(TIMEOUT) {
-            answered += usize::from(Said::from_bytes(&frame).is_ok());
+            answered += usize::from(SessionMessage::from_bytes(&frame).is_ok());
         }
         assert!(
             process.learn_end().is_some(),
@@ -213,6 +213,6 @@ fn a_command_that_says_anything_does_not_hurt_the_program() {
             TIMEOUT,
         )
         .unwrap();
-    let said = Said::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
-    assert!(matches!(said, Said::Done(..)), "{said:?}");
+    let said = SessionMessage::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
+    assert!(matches!(said, SessionMessage::Done(..)), "{said:?}");
 }

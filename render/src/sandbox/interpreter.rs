@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mapstack_pyobject::Result;
 
-use super::lost::{Lost, STARTS};
+use super::lost::{LostJob, STARTS};
 use super::{Limits, Process, Session, find, policy};
 
 /// The interpreter of one minion's templates, for as long as its run lasts.
@@ -61,11 +61,11 @@ const SHARE: usize = 2;
 /// A program, and the session that is open for further jobs.
 pub(super) struct Program {
     pub(super) process: Process,
-    shared: Option<Shared>,
+    shared: Option<SharedProcesses>,
     is_usable: bool,
 }
 
-struct Shared {
+struct SharedProcesses {
     owner: u64,
     session: Session,
     memory: usize,
@@ -76,7 +76,7 @@ thread_local! {
 }
 
 /// A session for a job, and whether others shared or will share it.
-pub(super) struct Opened {
+pub(super) struct OpenedSession {
     pub(super) program: Program,
     pub(super) session: Session,
     pub(super) shared: Option<Sharing>,
@@ -143,8 +143,8 @@ pub(super) fn program(interpreter: &Interpreter, is_for_all: bool) -> Result<Pro
     loop {
         match Process::start(&path, is_for_all) {
             // It was killed from outside.
-            Err(Lost::Ended(_)) if starts < STARTS => starts += 1,
-            started => return started.map(Program::new).map_err(Lost::without_job),
+            Err(LostJob::Ended(_)) if starts < STARTS => starts += 1,
+            started => return started.map(Program::new).map_err(LostJob::without_job),
         }
     }
 }
@@ -156,7 +156,7 @@ pub(super) fn open(
     shares: bool,
     is_pure: bool,
     limits: &Limits,
-) -> Result<std::result::Result<Opened, (Program, Lost)>> {
+) -> Result<std::result::Result<OpenedSession, (Program, LostJob)>> {
     let mut program = program(interpreter, !is_pure)?;
     policy::check(&program.process.hello)?;
     let memory = limits.memory / SHARE;
@@ -168,7 +168,7 @@ pub(super) fn open(
                     owner: shared.owner,
                     memory: shared.memory,
                 };
-                return Ok(Ok(Opened {
+                return Ok(Ok(OpenedSession {
                     program,
                     session: shared.session,
                     shared: Some(sharing),
@@ -186,7 +186,7 @@ pub(super) fn open(
         memory,
     });
     Ok(match program.process.session() {
-        Ok(session) => Ok(Opened {
+        Ok(session) => Ok(OpenedSession {
             program,
             session,
             shared,
@@ -195,17 +195,17 @@ pub(super) fn open(
     })
 }
 
-impl Opened {
+impl OpenedSession {
     /// The job is done; the session stays open for the next one if it is shared, and ends otherwise.
     pub(super) fn done(self) {
-        let Opened {
+        let OpenedSession {
             mut program,
             session,
             shared,
         } = self;
         match shared {
             Some(Sharing { owner, memory }) => {
-                program.shared = Some(Shared {
+                program.shared = Some(SharedProcesses {
                     owner,
                     session,
                     memory,
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::jinja::{NoHost, request};
     use crate::mako::Options;
-    use crate::sandbox::bridge::Asked;
+    use crate::sandbox::bridge::CompiledJob;
     use crate::sandbox::run_as;
 
     const GRAINS: &str = "__grains__";
@@ -248,7 +248,7 @@ mod tests {
         let made = if source.contains("def run()") {
             run_as(&request, &[], interpreter).map(|(value, _)| value.repr())
         } else {
-            Asked::of(&request, Options::stack(), None, interpreter)
+            CompiledJob::of(&request, Options::stack(), None, interpreter)
                 .and_then(|asked| asked.interpreted(&[]).0)
                 .map(|it| it.text)
         };

@@ -1,16 +1,16 @@
 //! Jobs that are lost with the program that was to do them.
 
-use mapstack_python_protocol::Ending;
+use mapstack_python_protocol::SessionEnd;
 
 /// The way in which a job was lost, with or without the program.
 #[derive(Debug)]
-pub(super) enum Lost {
+pub(super) enum LostJob {
     /// The program does not start.
     Absent(String),
     /// The program is another one.
     Stranger(String),
     /// The session ended in the middle; how, if that is known.
-    Ended(Option<Ending>),
+    Ended(Option<SessionEnd>),
     /// It did not end in time.
     Late,
     /// It said what it cannot say.

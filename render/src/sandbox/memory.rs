@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use mapstack_pyobject::Result;
 use mapstack_python_protocol::{
-    Answer, FailureKind, FunctionJob, Job, JobOutcome, Message, Said, Taken,
+    Answer, FailureKind, FunctionJob, Job, JobOutcome, JobUsage, Message, SessionMessage,
 };
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::Limits;
-use super::client::Talk;
+use super::client::JobSession;
 
 /// A job that was done.
 #[derive(Debug)]
-struct Done {
-    asked: Vec<(Said, Answer)>,
+struct FinishedJob {
+    asked: Vec<(SessionMessage, Answer)>,
     outcome: JobOutcome,
     steps: u64,
     bytes: usize,
@@ -30,7 +30,7 @@ struct Done {
     reached: Option<Limits>,
 }
 
-impl Done {
+impl FinishedJob {
     /// True if the job comes to the same end within limits.
     fn holds_within(&self, limits: &Limits) -> bool {
         // A run has less and less time: about as much is as little.
@@ -48,7 +48,7 @@ impl Done {
 
 /// The outcomes of one job, for different answers.
 #[derive(Debug, Default, Clone)]
-struct All(Arc<Vec<Arc<Done>>>);
+struct All(Arc<Vec<Arc<FinishedJob>>>);
 
 /// The most bytes that are kept.
 const MAX_BYTES: u64 = 64 << 20;
@@ -84,7 +84,7 @@ static LOADING: Mutex<Vec<Arc<[u8]>>> = Mutex::new(Vec::new());
 static LOADED: Condvar = Condvar::new();
 
 /// The turn of a thread to load a module; the next thread gets it when this is dropped.
-pub(super) struct Turn(Arc<[u8]>);
+pub(super) struct LoadTurn(Arc<[u8]>);
 
 thread_local! {
     /// True while this thread has a turn. It does not wait for another one: two threads could wait for each other.
@@ -93,7 +93,7 @@ thread_local! {
 
 /// Wait until no other thread loads the same module, so that one that never loads takes its time once. Functions do not
 /// wait: most give other answers for other minions. `None` for them, inside another turn, and where time is up.
-pub(super) fn turn(job: &Job, time: Duration) -> Option<Turn> {
+pub(super) fn turn(job: &Job, time: Duration) -> Option<LoadTurn> {
     let Job::Function(FunctionJob { function: None, .. }) = job else {
         return None;
     };
@@ -108,10 +108,10 @@ pub(super) fn turn(job: &Job, time: Duration) -> Option<Turn> {
     }
     loading.push(key.clone());
     HAS_TURN.set(true);
-    Some(Turn(key))
+    Some(LoadTurn(key))
 }
 
-impl Drop for Turn {
+impl Drop for LoadTurn {
     fn drop(&mut self) {
         let mut loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         loading.retain(|key| *key != self.0);
@@ -121,11 +121,11 @@ impl Drop for Turn {
 }
 
 /// The outcome of the same job before, if the host answers the same. The host's answers are recorded in the talk.
-pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
+pub(super) fn recalled(talk: &mut JobSession<'_>) -> Result<Option<JobOutcome>> {
     let Some(All(known)) = key(talk.job).and_then(|key| KEPT.get(&key)) else {
         return Ok(None);
     };
-    let mut left: Vec<&Arc<Done>> = known
+    let mut left: Vec<&Arc<FinishedJob>> = known
         .iter()
         .filter(|done| done.holds_within(talk.limits))
         .collect();
@@ -140,7 +140,7 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
         let question = question.clone();
         let answer = talk
             .asked(question.clone())
-            .map_err(super::lost::Lost::without_job)?;
+            .map_err(super::lost::LostJob::without_job)?;
         talk.send(&answer);
         left.retain(|done| {
             done.asked
@@ -154,7 +154,7 @@ pub(super) fn recalled(talk: &mut Talk<'_>) -> Result<Option<JobOutcome>> {
 }
 
 /// Keep the outcome of a job, a failure too, if it depends on nothing but what the job asked.
-pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
+pub(super) fn keep(talk: &JobSession<'_>, outcome: &JobOutcome, taken: JobUsage) {
     let reached = match outcome {
         JobOutcome::Function { .. } => None,
         JobOutcome::Failed { failure, .. } => match failure.kind {
@@ -171,7 +171,7 @@ pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
         return;
     };
     let bytes = outcome.to_bytes().len() + talk.replay.bytes();
-    let done = Arc::new(Done {
+    let done = Arc::new(FinishedJob {
         asked: asked.to_vec(),
         outcome: outcome.clone(),
         steps: taken.steps,
@@ -179,7 +179,7 @@ pub(super) fn keep(talk: &Talk<'_>, outcome: &JobOutcome, taken: Taken) {
         reached,
     });
     let _held = ADDING.lock();
-    let mut all: Vec<Arc<Done>> = KEPT
+    let mut all: Vec<Arc<FinishedJob>> = KEPT
         .get(&key)
         .map(|All(known)| known.to_vec())
         .unwrap_or_default();
@@ -207,7 +207,7 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
 mod tests {
     use std::time::Instant;
 
-    use mapstack_python_protocol::{Found, Loader, Source};
+    use mapstack_python_protocol::{FunctionFiles, Loader, Source};
     use mapstack_value::{Str, Value};
 
     use super::*;
@@ -233,12 +233,12 @@ mod tests {
             NoHost.call(name, given, named)
         }
 
-        fn find(&self, _: Loader, _: &str) -> Result<Found> {
+        fn find(&self, _: Loader, _: &str) -> Result<FunctionFiles> {
             let source = Source {
                 name: "_grains/own.py".into(),
                 text: self.0.into(),
             };
-            Ok(Found {
+            Ok(FunctionFiles {
                 sources: vec![source],
                 is_known: false,
             })
@@ -297,7 +297,8 @@ mod tests {
                 arguments: Vec::new(),
                 keywords: vec![("case".into(), Value::from(number))],
             });
-            let recalled = |limits: &Limits| recalled(&mut Talk::new(&host, limits, &job)).unwrap();
+            let recalled =
+                |limits: &Limits| recalled(&mut JobSession::new(&host, limits, &job)).unwrap();
             assert_eq!(recalled(&limits), None, "{code}");
             let _ = client::perform(&Interpreter::new(), &host, &limits, &job);
             let Some(JobOutcome::Failed { failure, .. }) = recalled(&limits) else {

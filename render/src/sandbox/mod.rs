@@ -41,10 +41,12 @@ pub use chunk::Chunk;
 pub(crate) use client::SessionOutcome;
 pub use host::{Host, Limits, NoHost};
 pub use interpreter::Interpreter;
-pub use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Loader, RenderJob, Source};
+pub use mapstack_python_protocol::{
+    FunctionAnswer, FunctionFiles, FunctionJob, Loader, RenderJob, Source,
+};
 #[cfg(not(unix))]
 use once::{Process, Session};
-pub use policy::{Walls, require_walls, walls};
+pub use policy::{SandboxReport, require_walls, walls};
 #[cfg(unix)]
 use process::{Process, Session};
 pub use tree::{Tree, TreeCall, call_tree, render_by_tree};

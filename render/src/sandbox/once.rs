@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mapstack_python_protocol::{Ending, FrameError, Hello, read_frame, write_frame};
+use mapstack_python_protocol::{FrameError, Hello, SessionEnd, read_frame, write_frame};
 
-use super::lost::Lost;
+use super::lost::LostJob;
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ struct Running {
 
 impl Process {
     /// Start the program.
-    pub(super) fn start(program: &Path, _: bool) -> Result<Self, Lost> {
+    pub(super) fn start(program: &Path, _: bool) -> Result<Self, LostJob> {
         let (running, session, hello) = run(program)?;
         Ok(Process {
             program: program.to_path_buf(),
@@ -55,7 +55,7 @@ impl Process {
     }
 
     /// Open the next session.
-    pub(super) fn session(&mut self) -> Result<Session, Lost> {
+    pub(super) fn session(&mut self) -> Result<Session, LostJob> {
         let (running, session) = match self.prepared.take() {
             Some(prepared) => prepared,
             None => run(&self.program).map(|(running, session, _)| (running, session))?,
@@ -71,13 +71,14 @@ impl Process {
     }
 
     /// End the session that is open, and learn how its process ended.
-    pub(super) fn learn_end(&mut self) -> Option<Ending> {
+    pub(super) fn learn_end(&mut self) -> Option<SessionEnd> {
         self.running.take().and_then(Running::end)
     }
 }
 
-fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
-    let failed = |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
+fn run(program: &Path) -> Result<(Running, Session, Hello), LostJob> {
+    let failed =
+        |why: String| LostJob::Absent(format!("{} did not start: {why}", program.display()));
     let mut command = Command::new(program);
     command
         .arg("--once")
@@ -107,7 +108,7 @@ fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
         .read(TIMEOUT)
         .map_err(|error| failed(error.to_string()))?;
     let hello = Hello::from_bytes(&greeting).map_err(|error| {
-        Lost::Stranger(format!(
+        LostJob::Stranger(format!(
             "{} is not of the same version as this program: {error}",
             program.display()
         ))
@@ -116,7 +117,7 @@ fn run(program: &Path) -> Result<(Running, Session, Hello), Lost> {
 }
 
 impl Running {
-    fn end(mut self) -> Option<Ending> {
+    fn end(mut self) -> Option<SessionEnd> {
         // It may have ended by itself, and then keeps its status.
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             std::thread::sleep(Duration::from_millis(20));
@@ -132,7 +133,7 @@ impl Running {
         let signal = std::os::unix::process::ExitStatusExt::signal(&status);
         #[cfg(not(unix))]
         let signal = None;
-        Some(Ending {
+        Some(SessionEnd {
             status: status.code(),
             signal,
             said: String::from_utf8_lossy(&said).into_owned(),
@@ -205,7 +206,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use mapstack_python_protocol::{Bounds, Job, JobOutcome, Message, ModuleJob, Said};
+    use mapstack_python_protocol::{Bounds, Job, JobOutcome, Message, ModuleJob, SessionMessage};
 
     use super::*;
 
@@ -234,12 +235,12 @@ mod tests {
             session
                 .write(&[bounds.to_bytes(), job.to_bytes()], TIMEOUT)
                 .unwrap();
-            let said = Said::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
+            let said = SessionMessage::from_bytes(&session.read(TIMEOUT).unwrap()).unwrap();
             let expected = JobOutcome::Value {
                 value: number.into(),
                 changed: vec![],
             };
-            assert!(matches!(said, Said::Done(done, _) if *done == expected));
+            assert!(matches!(said, SessionMessage::Done(done, _) if *done == expected));
             // The session could go on, and ends with the last message.
             drop(session);
             assert_eq!(process.learn_end().unwrap().status, Some(0));

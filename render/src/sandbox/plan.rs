@@ -10,7 +10,7 @@ use mapstack_pyobject::{
     BinaryOp, Budget, CallArgs, CompareOp, Error, ErrorKind, Interpreter, Limits, Obj, Result,
     binary, compare, get_item, methods, slice,
 };
-use mapstack_python_protocol::{Comparison, Look, METHODS, Plan, PlanStep, Span};
+use mapstack_python_protocol::{Comparison, LookupExpr, METHODS, Plan, PlanStep, Span};
 use mapstack_value::Str;
 
 use super::Chunk;
@@ -89,14 +89,14 @@ impl Printer<'_> {
         Some(())
     }
 
-    fn print(&mut self, what: &Look, span: Span, exact: bool) -> Option<()> {
+    fn print(&mut self, what: &LookupExpr, span: Span, exact: bool) -> Option<()> {
         // A place that the template does not have comes from a program that is not ours.
         self.request
             .source
             .get(span.start as usize..span.end as usize)?;
         let start = self.text.len();
         match what {
-            Look::Value(mapstack_value::Value::Str(text)) => self.text.push_str(text),
+            LookupExpr::Value(mapstack_value::Value::Str(text)) => self.text.push_str(text),
             what => match self.look(what)? {
                 Obj::Str(text) => self.text.push_str(&text),
                 Obj::Int(int) => self.text.push_str(&int.to_string()),
@@ -124,21 +124,21 @@ impl Printer<'_> {
     }
 
     /// The value of an expression.
-    fn look(&self, look: &Look) -> Option<Obj> {
+    fn look(&self, look: &LookupExpr) -> Option<Obj> {
         let vm = &self.python;
         vm.budget.burn(1).ok()?;
         let value = match look {
-            Look::Value(value) => Obj::from(value.clone()),
-            Look::Variable(number) => self.variables.get(*number)?.clone()?,
-            Look::Item(parts) => {
+            LookupExpr::Value(value) => Obj::from(value.clone()),
+            LookupExpr::Variable(number) => self.variables.get(*number)?.clone()?,
+            LookupExpr::Item(parts) => {
                 let (of, key) = (self.look(&parts[0])?, self.look(&parts[1])?);
                 get_item(vm, &of, &key).ok()??
             }
-            Look::Slice(parts) => {
+            LookupExpr::Slice(parts) => {
                 let [of, start, stop] = [&parts[0], &parts[1], &parts[2]].map(|it| self.look(it));
                 slice(vm, &of?, &start?, &stop?, &Obj::None).ok()?
             }
-            Look::Call {
+            LookupExpr::Call {
                 of,
                 method,
                 arguments,
@@ -148,15 +148,15 @@ impl Printer<'_> {
                 let arguments = CallArgs::positional(arguments.collect::<Option<Vec<_>>>()?);
                 methods::call(vm, &of, METHODS.get(*method)?, arguments).ok()?
             }
-            Look::Compare(comparison, parts) => {
+            LookupExpr::Compare(comparison, parts) => {
                 let (a, b) = (self.look(&parts[0])?, self.look(&parts[1])?);
                 Obj::from(compare(vm, operator(*comparison), &a, &b).ok()?)
             }
-            Look::IsNone(of) => Obj::from(self.look(of)?.is_none()),
-            Look::Not(of) => Obj::from(!self.look(of)?.truthy().ok()?),
-            Look::And(parts) => self.first(parts, false)?,
-            Look::Or(parts) => self.first(parts, true)?,
-            Look::Choice(parts) => {
+            LookupExpr::IsNone(of) => Obj::from(self.look(of)?.is_none()),
+            LookupExpr::Not(of) => Obj::from(!self.look(of)?.truthy().ok()?),
+            LookupExpr::And(parts) => self.first(parts, false)?,
+            LookupExpr::Or(parts) => self.first(parts, true)?,
+            LookupExpr::Choice(parts) => {
                 let at = if self.look(&parts[0])?.truthy().ok()? {
                     1
                 } else {
@@ -164,7 +164,7 @@ impl Printer<'_> {
                 };
                 self.look(&parts[at])?
             }
-            Look::Sum(parts) => {
+            LookupExpr::Sum(parts) => {
                 let (a, b) = (self.look(&parts[0])?, self.look(&parts[1])?);
                 binary(vm, BinaryOp::Add, &a, &b).ok()?
             }
@@ -173,7 +173,7 @@ impl Printer<'_> {
     }
 
     /// The first part with a truth, or else the last one.
-    fn first(&self, parts: &[Look], truth: bool) -> Option<Obj> {
+    fn first(&self, parts: &[LookupExpr], truth: bool) -> Option<Obj> {
         let (last, parts) = parts.split_last()?;
         for part in parts {
             let value = self.look(part)?;
@@ -266,8 +266,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Interpreter;
-    use super::super::bridge::Asked;
-    use crate::jinja::{NoHost, Rendered, Request, request};
+    use super::super::bridge::CompiledJob;
+    use crate::jinja::{NoHost, RenderResult, Request, request};
     use crate::mako::Options;
 
     fn asked(source: &str) -> Request<'static> {
@@ -295,7 +295,7 @@ mod tests {
 
     /// The text printed without the interpreter, with the places; `None` if the interpreter is needed.
     fn planned(source: &str) -> Printed {
-        printed(source, |asked: &Asked<'_>| asked.planned())
+        printed(source, |asked: &CompiledJob<'_>| asked.planned())
     }
 
     /// The text that the interpreter prints.
@@ -307,9 +307,9 @@ mod tests {
         })
     }
 
-    fn printed(source: &str, by: impl FnOnce(&Asked<'_>) -> Option<Rendered>) -> Printed {
+    fn printed(source: &str, by: impl FnOnce(&CompiledJob<'_>) -> Option<RenderResult>) -> Printed {
         let (request, interpreter) = (asked(source), Interpreter::new());
-        let asked = Asked::of(&request, Options::stack(), None, &interpreter).ok()?;
+        let asked = CompiledJob::of(&request, Options::stack(), None, &interpreter).ok()?;
         by(&asked).map(|it| (it.text, format!("{:?}", it.map)))
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mapstack_diagnostic::Means;
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{Hello, Wall};
+use mapstack_python_protocol::{Hello, SandboxPart};
 
 use super::{Interpreter, find, interpreter};
 
@@ -19,7 +19,7 @@ pub fn require_walls() {
 
 /// The program that runs Python, and the parts of its sandbox.
 #[derive(Debug, Clone)]
-pub struct Walls {
+pub struct SandboxReport {
     /// The path of the program.
     pub program: std::path::PathBuf,
     /// Its version.
@@ -38,12 +38,12 @@ pub struct Walls {
 ///     println!("{wall}: {}", missing.as_deref().unwrap_or("active"));
 /// }
 /// ```
-pub fn walls() -> Result<Walls> {
+pub fn walls() -> Result<SandboxReport> {
     let path = find::find()?;
     let program = interpreter::program(&Interpreter::new(), false)?;
     let Hello { release, walls } = program.process.hello.clone();
     program.keep();
-    Ok(Walls {
+    Ok(SandboxReport {
         program: path,
         release,
         walls: walls
@@ -55,7 +55,7 @@ pub fn walls() -> Result<Walls> {
 
 /// Refuse a program without a full sandbox where one is required.
 pub(super) fn check(hello: &Hello) -> Result<()> {
-    let missing = |wall: &Wall| {
+    let missing = |wall: &SandboxPart| {
         wall.missing
             .as_ref()
             .map(|why| format!("{} is missing: {why}", wall.name))

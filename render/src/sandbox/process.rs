@@ -11,11 +11,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Control, Ending, FrameError, Hello, Message, Report, read_frame, write_frame,
+    Control, FrameError, Hello, Message, Report, SessionEnd, read_frame, write_frame,
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::lost::{KILLED, Lost};
+use super::lost::{KILLED, LostJob};
 
 /// Starting the interpreter takes a fraction of this.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -38,9 +38,9 @@ pub(super) struct Process {
 
 impl Process {
     /// Start the program; `is_for_all`: its sessions are prepared for all kinds of jobs.
-    pub(super) fn start(program: &Path, is_for_all: bool) -> Result<Self, Lost> {
+    pub(super) fn start(program: &Path, is_for_all: bool) -> Result<Self, LostJob> {
         let failed =
-            |why: String| Lost::Absent(format!("{} did not start: {why}", program.display()));
+            |why: String| LostJob::Absent(format!("{} did not start: {why}", program.display()));
         let (ours, theirs) = UnixStream::pair().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(program);
         let way = match is_for_all {
@@ -70,11 +70,11 @@ impl Process {
         let frame = process
             .read(TIMEOUT)
             .map_err(|error| match process.was_killed() {
-                true => Lost::Ended(None),
+                true => LostJob::Ended(None),
                 false => failed(error.to_string()),
             })?;
         process.hello = Hello::from_bytes(&frame).map_err(|error| {
-            Lost::Stranger(format!(
+            LostJob::Stranger(format!(
                 "{} is not of the same version as this program: {error}",
                 program.display()
             ))
@@ -113,18 +113,18 @@ impl Process {
         read_frame(line)
     }
 
-    fn report(&mut self, patience: Duration) -> Result<Report, Lost> {
-        let frame = self.read(patience).map_err(|_| Lost::Ended(None))?;
-        Report::from_bytes(&frame).map_err(|error| Lost::Strange(error.to_string()))
+    fn report(&mut self, patience: Duration) -> Result<Report, LostJob> {
+        let frame = self.read(patience).map_err(|_| LostJob::Ended(None))?;
+        Report::from_bytes(&frame).map_err(|error| LostJob::Strange(error.to_string()))
     }
 
     /// Open the next session.
-    pub(super) fn session(&mut self) -> Result<Session, Lost> {
+    pub(super) fn session(&mut self) -> Result<Session, LostJob> {
         if std::mem::take(&mut self.ending) {
             match self.report(PARTING)? {
                 Report::Ended(_) => {}
                 Report::Open => {
-                    return Err(Lost::Strange(
+                    return Err(LostJob::Strange(
                         "a session opened before the last one ended".to_owned(),
                     ));
                 }
@@ -137,14 +137,14 @@ impl Process {
             .and_then(|line| line.sockets.pop_front());
         match (opened, socket) {
             (Report::Open, Some(socket)) => Ok(Session(Line::new(socket.into()))),
-            _ => Err(Lost::Strange(
+            _ => Err(LostJob::Strange(
                 "a session opened without a socket".to_owned(),
             )),
         }
     }
 
     /// Have sessions prepared for all kinds of jobs from now on. The one that was prepared for templates ends.
-    pub(super) fn prepare_for_all(&mut self) -> Result<(), Lost> {
+    pub(super) fn prepare_for_all(&mut self) -> Result<(), LostJob> {
         self.is_for_all = true;
         if self.next_is_for_all {
             return Ok(());
@@ -152,7 +152,7 @@ impl Process {
         drop(self.session()?);
         match self.end() {
             true => Ok(()),
-            false => Err(Lost::Ended(None)),
+            false => Err(LostJob::Ended(None)),
         }
     }
 
@@ -184,7 +184,7 @@ impl Process {
     }
 
     /// End the session that is open, and learn how its process ended; none if the program has ended with it.
-    pub(super) fn learn_end(&mut self) -> Option<Ending> {
+    pub(super) fn learn_end(&mut self) -> Option<SessionEnd> {
         if !self.end() {
             return None;
         }

@@ -1,11 +1,11 @@
 //! The questions of a job and their answers, so that it can be done again without asking the host again.
 
-use mapstack_python_protocol::{Answer, Message, Said};
+use mapstack_python_protocol::{Answer, Message, SessionMessage};
 
 /// Questions with their answers, in order, and how far a repetition has come.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    recorded: Vec<(Said, Answer)>,
+    recorded: Vec<(SessionMessage, Answer)>,
     bytes: usize,
     next: usize,
     /// True if the host called a function.
@@ -24,7 +24,7 @@ impl Replay {
     }
 
     /// All questions so far with their answers; none if some were not kept.
-    pub(super) fn recorded(&self) -> Option<&[(Said, Answer)]> {
+    pub(super) fn recorded(&self) -> Option<&[(SessionMessage, Answer)]> {
         (!self.is_cut).then_some(&*self.recorded)
     }
 
@@ -34,7 +34,7 @@ impl Replay {
     }
 
     /// Keep an answer.
-    pub(super) fn record(&mut self, question: Said, answer: &Answer) {
+    pub(super) fn record(&mut self, question: SessionMessage, answer: &Answer) {
         self.bytes += question.to_bytes().len() + answer.to_bytes().len();
         self.is_cut |= self.bytes > MAX_BYTES;
         if !self.is_cut {
@@ -53,7 +53,10 @@ impl Replay {
     }
 
     /// The answer to a question that was asked before; none for one that is the host's to answer.
-    pub(super) fn answer(&mut self, question: &Said) -> Option<Result<Answer, &'static str>> {
+    pub(super) fn answer(
+        &mut self,
+        question: &SessionMessage,
+    ) -> Option<Result<Answer, &'static str>> {
         let (asked, answer) = self.recorded.get(self.next)?;
         if asked == question {
             self.next += 1;
@@ -71,8 +74,8 @@ impl Replay {
 mod tests {
     use super::*;
 
-    fn question(name: &str) -> Said {
-        Said::HasFunction(name.to_owned())
+    fn question(name: &str) -> SessionMessage {
+        SessionMessage::HasFunction(name.to_owned())
     }
 
     #[test]
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_job_that_asks_for_something_else_is_not_done_again_if_it_called_a_function() {
-        let call = Said::Call("f".to_owned(), Vec::new(), Vec::new());
+        let call = SessionMessage::Call("f".to_owned(), Vec::new(), Vec::new());
         for (first, goes_on) in [(question("a"), true), (call.clone(), false)] {
             let mut replay = Replay::default();
             if first == call {

@@ -1,7 +1,9 @@
 //! Functions of the modules that a tree ships, such as `salt://_modules/*.py`.
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{Found, FunctionAnswer, FunctionJob, Job, Loader, RenderJob};
+use mapstack_python_protocol::{
+    FunctionAnswer, FunctionFiles, FunctionJob, Job, Loader, RenderJob,
+};
 use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
@@ -14,7 +16,7 @@ pub trait Tree {
     ///
     /// # Errors
     /// A file cannot be read.
-    fn find(&self, loader: Loader, name: &str) -> Result<Found>;
+    fn find(&self, loader: Loader, name: &str) -> Result<FunctionFiles>;
 
     /// Facts by the name that modules have for them, such as `__grains__`.
     ///
@@ -123,7 +125,7 @@ impl Host for TreeHost<'_> {
         self.bridge.call(name, arguments, keywords)
     }
 
-    fn find(&self, loader: Loader, name: &str) -> Result<Found> {
+    fn find(&self, loader: Loader, name: &str) -> Result<FunctionFiles> {
         self.tree.find(loader, name)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct NodePlace {
 
 /// Another template that one needs.
 #[derive(Debug, Clone)]
-pub(super) struct Needed {
+pub(super) struct NeededTemplate {
     pub name: String,
     pub place: NodePlace,
     /// True if it must be there before anything runs.
@@ -38,7 +38,7 @@ pub(super) struct Guard {
     pub places: Vec<NodePlace>,
     /// The variables that may be looked at.
     pub names: HashSet<String>,
-    pub needed: Vec<Needed>,
+    pub needed: Vec<NeededTemplate>,
 }
 
 /// A template cannot be rewritten.
@@ -283,7 +283,7 @@ impl Walk<'_, '_> {
 
     fn need(&mut self, name: &str, place: usize, required: bool) {
         if let Some(place) = self.guard.places.get(place).copied() {
-            self.guard.needed.push(Needed {
+            self.guard.needed.push(NeededTemplate {
                 name: name.into(),
                 place,
                 required,

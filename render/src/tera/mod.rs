@@ -24,7 +24,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Result, Template
 use mapstack_value::Value;
 
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::{Names, Origin, Rendered, Request, SourceMap, Vm};
+use crate::jinja::{Names, Origin, RenderResult, Request, SourceMap, Vm};
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::call_by_name;
 
@@ -45,7 +45,7 @@ const STACK: usize = 128 << 20;
 /// request.variables.insert("list".into(), Obj::list([Obj::from(1), Obj::from(2)]));
 /// assert_eq!(tera::render(&request).unwrap().text, "2 4 ");
 /// ```
-pub fn render(request: &Request<'_>) -> Result<Rendered> {
+pub fn render(request: &Request<'_>) -> Result<RenderResult> {
     let vm = Vm::new(request);
     let (ask, asked) = channel();
     let name = request.name.as_deref().unwrap_or(UNNAMED).to_string();
@@ -96,7 +96,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
         Err(wrong) => return Err(located(*wrong, failure, &templates, &request.variables)),
     };
     let (text, map) = mapped(&printed, &templates, request.limits.output)?;
-    Ok(Rendered {
+    Ok(RenderResult {
         text,
         map,
         exports: Names::default(),
@@ -105,7 +105,7 @@ pub fn render(request: &Request<'_>) -> Result<Rendered> {
 
 /// The printed text, with a map from its parts to their places in the templates.
 fn mapped(
-    printed: &worker::Printed,
+    printed: &worker::WorkerText,
     templates: &[Arc<Template>],
     limit: usize,
 ) -> Result<(String, SourceMap)> {
@@ -146,7 +146,7 @@ fn described(file: &worker::SourceFile, own: &str, request: &Request<'_>) -> Arc
 
 /// The error of a worker, in the terms of this crate.
 fn located(
-    wrong: worker::Wrong,
+    wrong: worker::RenderFailure,
     failure: Option<Box<Error>>,
     templates: &[Arc<Template>],
     variables: &Names,

@@ -47,7 +47,7 @@ impl Host for Files {
     fn log(&self, _: &str, _: &str) {}
 }
 
-fn run(source: &str, files: &[(&'static str, &str)]) -> Result<Rendered> {
+fn run(source: &str, files: &[(&'static str, &str)]) -> Result<RenderResult> {
     // Small, as the engine is slow where it is not optimised.
     run_within(
         Limits {
@@ -60,7 +60,11 @@ fn run(source: &str, files: &[(&'static str, &str)]) -> Result<Rendered> {
     )
 }
 
-fn run_within(limits: Limits, source: &str, files: &[(&'static str, &str)]) -> Result<Rendered> {
+fn run_within(
+    limits: Limits,
+    source: &str,
+    files: &[(&'static str, &str)],
+) -> Result<RenderResult> {
     let host = Files(
         files
             .iter()

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use tera::{Context, Template, Tera};
 
 use super::bounded::{self, Meter};
-use super::guard::{Guard, Needed, NodePlace};
+use super::guard::{Guard, NeededTemplate, NodePlace};
 use super::{scan, span};
 use crate::jinja::Limits;
 
@@ -45,10 +45,10 @@ pub(super) enum Answer {
 }
 
 /// The outcome.
-pub(super) struct Done {
+pub(super) struct WorkerOutcome {
     pub files: Vec<SourceFile>,
     pub spent: u64,
-    pub outcome: Result<Printed, Box<Wrong>>,
+    pub outcome: Result<WorkerText, Box<RenderFailure>>,
 }
 
 pub(super) struct SourceFile {
@@ -58,7 +58,7 @@ pub(super) struct SourceFile {
 
 /// The text, and where its parts come from.
 #[derive(Default)]
-pub(super) struct Printed {
+pub(super) struct WorkerText {
     pub text: String,
     pub chunks: Vec<Chunk>,
 }
@@ -69,7 +69,7 @@ pub(super) struct Chunk {
 }
 
 /// Why rendering failed.
-pub(super) struct Wrong {
+pub(super) struct RenderFailure {
     pub message: String,
     pub help: Option<String>,
     pub place: NodePlace,
@@ -80,9 +80,9 @@ pub(super) struct Wrong {
     pub unknown: Option<String>,
 }
 
-impl Wrong {
+impl RenderFailure {
     fn new(message: impl Into<String>, place: NodePlace) -> Box<Self> {
-        Box::new(Wrong {
+        Box::new(RenderFailure {
             message: message.into(),
             help: None,
             place,
@@ -96,23 +96,23 @@ impl Wrong {
 /// More templates than this are refused.
 const MAX_TEMPLATES: usize = 500;
 
-pub(super) fn run(job: Job) -> Done {
+pub(super) fn run(job: Job) -> WorkerOutcome {
     let meter = Meter::new(job.limits, job.fuel);
-    let mut work = Work {
+    let mut work = WorkerJob {
         ask: job.ask,
         files: Vec::new(),
         guard: Guard::default(),
         tera: Tera::default(),
     };
     let outcome = work.run(&job.name, &job.source, &meter);
-    Done {
+    WorkerOutcome {
         files: work.files,
         spent: meter.spent(),
         outcome,
     }
 }
 
-struct Work {
+struct WorkerJob {
     ask: Sender<(Question, Sender<Answer>)>,
     files: Vec<SourceFile>,
     guard: Guard,
@@ -129,13 +129,13 @@ fn ask(sender: &Sender<(Question, Sender<Answer>)>, question: Question) -> Answe
     replied.recv().unwrap_or_else(|_| gone())
 }
 
-impl Work {
+impl WorkerJob {
     fn run(
         &mut self,
         name: &str,
         source: &Arc<str>,
         meter: &Arc<Meter>,
-    ) -> Result<Printed, Box<Wrong>> {
+    ) -> Result<WorkerText, Box<RenderFailure>> {
         self.tera.autoescape_on(Vec::new());
         bounded::register(&mut self.tera, meter);
         self.register_salt();
@@ -150,7 +150,7 @@ impl Work {
             .tera
             .build_inheritance_chains()
             .and_then(|()| self.tera.check_macro_files());
-        built.map_err(|e| Wrong::new(root_cause(&e).0, whole))?;
+        built.map_err(|e| RenderFailure::new(root_cause(&e).0, whole))?;
         let context = self.context();
         let mut sink = Sink {
             meter: meter.clone(),
@@ -162,8 +162,8 @@ impl Work {
         let (bytes, chunks) = (sink.bytes, sink.chunks);
         match rendered {
             Ok(()) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Printed { text, chunks }),
-                Err(_) => Err(Wrong::new("the output is not text", whole)),
+                Ok(text) => Ok(WorkerText { text, chunks }),
+                Err(_) => Err(RenderFailure::new("the output is not text", whole)),
             },
             Err(e) => Err(self.failed(&e, meter)),
         }
@@ -201,7 +201,7 @@ impl Work {
     }
 
     /// Load a template and all that it needs.
-    fn load_all(&mut self, name: &str, source: &Arc<str>) -> Result<(), Box<Wrong>> {
+    fn load_all(&mut self, name: &str, source: &Arc<str>) -> Result<(), Box<RenderFailure>> {
         self.load(name, source)?;
         let mut at = 0;
         while let Some(needed) = self.guard.needed.get(at).cloned() {
@@ -213,21 +213,21 @@ impl Work {
                 Answer::Template(Some(source)) => self.load(&needed.name, &source)?,
                 Answer::Template(None) if !needed.required => {}
                 Answer::Template(None) => return Err(missing(&needed)),
-                Answer::Failed(message) => return Err(Wrong::new(message, needed.place)),
-                _ => return Err(Wrong::new("no answer", needed.place)),
+                Answer::Failed(message) => return Err(RenderFailure::new(message, needed.place)),
+                _ => return Err(RenderFailure::new("no answer", needed.place)),
             }
             if self.files.len() > MAX_TEMPLATES {
                 let message = format!("more than {MAX_TEMPLATES} templates are included");
-                return Err(Box::new(Wrong {
+                return Err(Box::new(RenderFailure {
                     is_limit: true,
-                    ..*Wrong::new(message, needed.place)
+                    ..*RenderFailure::new(message, needed.place)
                 }));
             }
         }
         Ok(())
     }
 
-    fn load(&mut self, name: &str, source: &Arc<str>) -> Result<(), Box<Wrong>> {
+    fn load(&mut self, name: &str, source: &Arc<str>) -> Result<(), Box<RenderFailure>> {
         let file = self.files.len();
         self.files.push(SourceFile {
             name: name.into(),
@@ -239,18 +239,19 @@ impl Work {
             literal: false,
         };
         let limit = |(message, range)| {
-            Box::new(Wrong {
+            Box::new(RenderFailure {
                 is_limit: true,
-                ..*Wrong::new(message, at(range))
+                ..*RenderFailure::new(message, at(range))
             })
         };
         let tokens = scan::scan(source).map_err(limit)?;
         let mut template = Template::new(name, None, source).map_err(|e| {
             let (message, offset) = syntax_error(&root_cause(&e).0, source);
-            Wrong::new(message, at(offset..offset))
+            RenderFailure::new(message, at(offset..offset))
         })?;
         let rewritten = self.guard.rewrite(&mut template, source, &tokens, file);
-        rewritten.map_err(|refused| Wrong::new(refused.message, self.place(refused.place)))?;
+        rewritten
+            .map_err(|refused| RenderFailure::new(refused.message, self.place(refused.place)))?;
         self.tera.templates.insert(name.into(), template);
         Ok(())
     }
@@ -265,7 +266,7 @@ impl Work {
     }
 
     /// Templates that extend each other, or import each other's macros, have no end for the engine.
-    fn check_cycles(&self) -> Result<(), Box<Wrong>> {
+    fn check_cycles(&self) -> Result<(), Box<RenderFailure>> {
         let needs = |name: &str| -> Vec<&str> {
             let Some(template) = self.tera.templates.get(name) else {
                 return Vec::new();
@@ -293,7 +294,7 @@ impl Work {
                         .iter()
                         .find(|needed| needed.required && needed.name == next);
                     let place = needed.map_or_else(|| self.place(0), |needed| needed.place);
-                    let wrong = Wrong::new(
+                    let wrong = RenderFailure::new(
                         format!("'{next}' extends or imports itself, directly or through others"),
                         place,
                     );
@@ -326,16 +327,16 @@ impl Work {
     }
 
     /// The engine's error in our words, at the node that ran.
-    fn failed(&self, e: &tera::Error, meter: &Meter) -> Box<Wrong> {
+    fn failed(&self, e: &tera::Error, meter: &Meter) -> Box<RenderFailure> {
         let place = self.place(meter.place());
         if let Some(message) = meter.stopped() {
-            return Box::new(Wrong {
+            return Box::new(RenderFailure {
                 is_limit: true,
-                ..*Wrong::new(message, place)
+                ..*RenderFailure::new(message, place)
             });
         }
         let (message, called) = root_cause(e);
-        let mut wrong = Wrong::new(message, place);
+        let mut wrong = RenderFailure::new(message, place);
         wrong.called = called;
         if let Some((before, after)) = wrong
             .message
@@ -354,8 +355,8 @@ impl Work {
     }
 }
 
-fn missing(needed: &Needed) -> Box<Wrong> {
-    let mut wrong = Wrong::new(
+fn missing(needed: &NeededTemplate) -> Box<RenderFailure> {
+    let mut wrong = RenderFailure::new(
         format!("the template '{}' does not exist", needed.name),
         needed.place,
     );

@@ -21,7 +21,7 @@ fn ordered(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 }
 
 /// The treatment of an object that is not data.
-pub(crate) enum Foreign<'f> {
+pub(crate) enum ForeignObjects<'f> {
     /// It is an error.
     Refused,
     /// It is left out of its container, and its path is noted.
@@ -30,12 +30,12 @@ pub(crate) enum Foreign<'f> {
 
 /// Converts objects to values, and knows where it is for its messages.
 pub(crate) struct Reader<'f> {
-    foreign: Foreign<'f>,
+    foreign: ForeignObjects<'f>,
     path: Vec<String>,
 }
 
 impl<'f> Reader<'f> {
-    pub(crate) fn new(name: &str, foreign: Foreign<'f>) -> Self {
+    pub(crate) fn new(name: &str, foreign: ForeignObjects<'f>) -> Self {
         Reader {
             foreign,
             path: vec![name.to_owned()],
@@ -81,7 +81,7 @@ impl<'f> Reader<'f> {
         let kind = object.get_type();
         let place = self.path.join(":");
         match &mut self.foreign {
-            Foreign::Refused => {
+            ForeignObjects::Refused => {
                 let message = format!(
                     "{place} is of the type {}, not data",
                     kind.fully_qualified_name()?
@@ -89,7 +89,7 @@ impl<'f> Reader<'f> {
                 let class = class(object.py(), "NotData")?;
                 Err(PyErr::from_type(class, (message,)))
             }
-            Foreign::LeftOut(places) => {
+            ForeignObjects::LeftOut(places) => {
                 places.push(place);
                 Ok(None)
             }
@@ -162,7 +162,7 @@ pub(crate) fn entries<'py>(
 
 /// The value of an object, which messages call `name`.
 pub(crate) fn from_python(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let value = Reader::new(name, Foreign::Refused).value(object)?;
+    let value = Reader::new(name, ForeignObjects::Refused).value(object)?;
     // Whatever is not data was refused.
     Ok(value.unwrap_or_default())
 }

@@ -335,7 +335,7 @@ impl Engine {
         variables: &Bound<'py, PyDict>,
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
-    ) -> PyResult<Rendered<'py>> {
+    ) -> PyResult<EngineOutput<'py>> {
         let variables = Reader::new("variables", Foreign::Refused).map(variables)?;
         let template = JinjaText { source, variables };
         let (printed, raised) =
@@ -347,21 +347,21 @@ impl Engine {
 }
 
 /// The merged layers, and the paths of the pieces of the pillar in them.
-type Merged = (Value, Vec<Vec<Key>>);
+type MergedLayers = (Value, Vec<Vec<Key>>);
 
-fn with_pieces(run: &Run<'_>, (data, lineage): (Value, Lineage)) -> Merged {
+fn with_pieces(run: &Run<'_>, (data, lineage): (Value, Lineage)) -> MergedLayers {
     let pieces = lineage.pieces_of_pillar(&run.minion().pillar);
     (data, pieces)
 }
 
-fn without_pieces(data: Value) -> Merged {
+fn without_pieces(data: Value) -> MergedLayers {
     (data, Vec::new())
 }
 
 /// The object of a value in which `hide` has replaced the pieces of the pillar.
 fn hidden<'py>(
     py: Python<'py>,
-    (data, pieces): &Merged,
+    (data, pieces): &MergedLayers,
     hide: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let object = to_python(py, data)?;
@@ -408,7 +408,7 @@ fn followed(version: Option<&str>) -> PyResult<SaltVersion> {
 }
 
 /// The output of a template, and its changes of the grains and the pillar.
-type Rendered<'py> = (String, Option<Changed<'py>>, Option<Changed<'py>>);
+type EngineOutput<'py> = (String, Option<Changed<'py>>, Option<Changed<'py>>);
 
 /// The entries of a dict that were set, and the keys that are gone.
 pub(crate) type Changed<'py> = (Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);

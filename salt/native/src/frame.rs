@@ -19,9 +19,9 @@ thread_local! {
 }
 
 /// Takes the frame away at the end of the call, also by a panic.
-struct Popped;
+struct FrameGuard;
 
-impl Drop for Popped {
+impl Drop for FrameGuard {
     fn drop(&mut self) {
         FRAMES.with_borrow_mut(Vec::pop);
     }
@@ -35,7 +35,7 @@ pub(crate) fn for_caller<T>(caller: Py<PyAny>, work: impl FnOnce() -> T) -> (T, 
             raised: None,
         });
     });
-    let popped = Popped;
+    let popped = FrameGuard;
     let result = work();
     let raised = FRAMES.with_borrow_mut(|frames| frames.last_mut()?.raised.take());
     drop(popped);

@@ -18,7 +18,7 @@ pub(crate) struct Converted {
 
 struct Entry {
     name: Py<PyAny>,
-    known: Known,
+    known: UnchangedProof,
     /// `None` if the entry is not data.
     data: Option<(Key, Value)>,
     left_out: Vec<String>,
@@ -94,8 +94,8 @@ impl Entry {
             left_out.push(format!("{dict}:{}", name.repr()?));
         }
         let known = match part {
-            Some(_) => Known::Part(object.clone().unbind()),
-            None => Known::of(object)?,
+            Some(_) => UnchangedProof::Part(object.clone().unbind()),
+            None => UnchangedProof::of(object)?,
         };
         Ok(Entry {
             name: name.clone().unbind(),
@@ -114,7 +114,7 @@ impl Entry {
         if !name.is(&self.name) {
             return Ok(false);
         }
-        let Known::Part(known) = &self.known else {
+        let UnchangedProof::Part(known) = &self.known else {
             return self.known.is_still(object);
         };
         let part = parts.iter().find(|part| object.is(part.dict));
@@ -128,44 +128,44 @@ impl Entry {
 }
 
 /// The evidence that an object has not changed.
-enum Known {
+enum UnchangedProof {
     /// An object that never changes.
     Leaf(Py<PyAny>),
-    Dict(Py<PyAny>, Vec<(Py<PyAny>, Known)>),
+    Dict(Py<PyAny>, Vec<(Py<PyAny>, UnchangedProof)>),
     /// A list or a tuple.
-    List(Py<PyAny>, Vec<Known>),
+    List(Py<PyAny>, Vec<UnchangedProof>),
     /// A dict that is converted by itself.
     Part(Py<PyAny>),
     /// An object that can change without a trace.
     Other,
 }
 
-impl Known {
+impl UnchangedProof {
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let itself = || object.clone().unbind();
         if is_leaf(object) {
-            return Ok(Known::Leaf(itself()));
+            return Ok(UnchangedProof::Leaf(itself()));
         }
         if let Ok(dict) = object.cast::<PyDict>() {
             let known = entries(dict)?.map(|pair| {
                 let (name, item) = pair?;
-                Ok((name.unbind(), Known::of(&item)?))
+                Ok((name.unbind(), UnchangedProof::of(&item)?))
             });
             let known = known.collect::<PyResult<Vec<_>>>()?;
-            return Ok(Known::Dict(itself(), known));
+            return Ok(UnchangedProof::Dict(itself(), known));
         }
         if object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok() {
-            let known = object.try_iter()?.map(|item| Known::of(&item?));
+            let known = object.try_iter()?.map(|item| UnchangedProof::of(&item?));
             let known = known.collect::<PyResult<Vec<_>>>()?;
-            return Ok(Known::List(itself(), known));
+            return Ok(UnchangedProof::List(itself(), known));
         }
-        Ok(Known::Other)
+        Ok(UnchangedProof::Other)
     }
 
     fn is_still(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         match self {
-            Known::Leaf(known) => Ok(object.is(known)),
-            Known::Dict(known, inside) => {
+            UnchangedProof::Leaf(known) => Ok(object.is(known)),
+            UnchangedProof::Dict(known, inside) => {
                 let Some(dict) = object.cast::<PyDict>().ok().filter(|_| object.is(known)) else {
                     return Ok(false);
                 };
@@ -179,7 +179,7 @@ impl Known {
                 }
                 Ok(inside.next().is_none())
             }
-            Known::List(known, inside) => {
+            UnchangedProof::List(known, inside) => {
                 if !object.is(known) || object.len()? != inside.len() {
                     return Ok(false);
                 }
@@ -190,7 +190,7 @@ impl Known {
                 }
                 Ok(true)
             }
-            Known::Part(_) | Known::Other => Ok(false),
+            UnchangedProof::Part(_) | UnchangedProof::Other => Ok(false),
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::convert::{from_python, map_to_python, to_python};
 use crate::frame::{ask, keep};
 
 /// Passes calls on to the caller at hand, on its own thread.
-pub(crate) struct Live;
+pub(crate) struct CallerProxy;
 
-impl Live {
+impl CallerProxy {
     /// The answer of one of the caller's predicates.
     fn is(method: &str, name: &str) -> bool {
         let answer = |caller: &Bound<'_, PyAny>| -> PyResult<bool> {
@@ -47,24 +47,24 @@ impl Live {
     }
 }
 
-impl Functions for Live {
+impl Functions for CallerProxy {
     fn has(&self, name: &str) -> bool {
-        Live::is("has", name)
+        CallerProxy::is("has", name)
     }
 
     fn has_module(&self, module: &str) -> bool {
-        Live::is("has_module", module)
+        CallerProxy::is("has_module", module)
     }
 
     fn replaces(&self, name: &str) -> bool {
-        Live::is("replaces", name)
+        CallerProxy::is("replaces", name)
     }
 
     fn call(&self, call: &Call) -> Option<Result<Value, CallError>> {
-        Live::pass_on("call", call)
+        CallerProxy::pass_on("call", call)
     }
 
     fn change(&self, call: &Call) -> Option<Result<Value, CallError>> {
-        Live::pass_on("change", call)
+        CallerProxy::pass_on("change", call)
     }
 }

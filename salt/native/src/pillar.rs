@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::frame::work_for;
 
 /// The question of a minion, besides its options.
-pub(crate) struct Asked {
+pub(crate) struct MinionRequest {
     pub(crate) saltenv: Option<String>,
     pub(crate) pillarenv: Option<String>,
     pub(crate) pillar_override: Map,
@@ -28,7 +28,7 @@ pub(crate) fn compile(
     engine: &mapstack::Engine,
     options: &Map,
     minion: &Minion,
-    asked: Asked,
+    asked: MinionRequest,
 ) -> (Result<Map>, Vec<String>) {
     let mut all = Config::builtin_master().clone();
     all.extend(options.clone());
@@ -75,7 +75,7 @@ pub(crate) struct ExtPillar {
 }
 
 /// Data or an exception, and changes of the pillar.
-type Given<'py> = (
+type PillarOutcome<'py> = (
     Option<Bound<'py, PyAny>>,
     Option<PyErr>,
     Option<Changed<'py>>,
@@ -106,7 +106,7 @@ impl ExtPillar {
         py: Python<'py>,
         facts: &Facts,
         caller: Option<Py<PyAny>>,
-    ) -> PyResult<Given<'py>> {
+    ) -> PyResult<PillarOutcome<'py>> {
         let (given, raised) = work_for(py, caller, || {
             let run = self.compiler.run(&self.engine, &facts.minion);
             let given = run.give();

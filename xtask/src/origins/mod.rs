@@ -13,7 +13,7 @@ use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::{Result, project_root, target_directory};
-use token::{Found, is_computing, is_templated, offset, stands};
+use token::{TokenAt, is_computing, is_templated, offset, stands};
 
 #[derive(Parser)]
 pub struct Args {
@@ -29,33 +29,33 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     minion: Vec<PathBuf>,
     /// Explain the layers of formulas that have parameter files, or the maps of formulas that have a map.jinja
-    #[arg(long, value_enum, default_value_t = Only::Data)]
-    only: Only,
+    #[arg(long, value_enum, default_value_t = OnlyKind::Data)]
+    only: OnlyKind,
     /// The command to run; else it is built
     #[arg(long, value_name = "PATH")]
     mapstack: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Only {
+enum OnlyKind {
     Data,
     Map,
 }
 
-impl Only {
+impl OnlyKind {
     /// True if a formula has the file in its folder.
     fn marks(self, formula: &Path) -> bool {
         match self {
-            Only::Data => formula.join("parameters").is_dir(),
-            Only::Map => formula.join("map.jinja").is_file(),
+            OnlyKind::Data => formula.join("parameters").is_dir(),
+            OnlyKind::Map => formula.join("map.jinja").is_file(),
         }
     }
 
     /// The value of `--of`.
     fn of(self) -> &'static str {
         match self {
-            Only::Data => "data",
-            Only::Map => "map",
+            OnlyKind::Data => "data",
+            OnlyKind::Map => "map",
         }
     }
 }
@@ -139,12 +139,12 @@ fn example_minion(name: &str) -> Vec<String> {
     vec!["--minion".into(), file.display().to_string()]
 }
 
-fn example(only: Only) -> Subject {
+fn example(only: OnlyKind) -> Subject {
     let examples = project_root().join("examples");
     Subject {
         formula: match only {
-            Only::Data => "users".into(),
-            Only::Map => "timesync".into(),
+            OnlyKind::Data => "users".into(),
+            OnlyKind::Map => "timesync".into(),
         },
         roots: vec![examples.join("site"), examples.join("formulas")],
     }
@@ -155,7 +155,7 @@ fn explain(
     sh: &Shell,
     mapstack: &Path,
     subject: &Subject,
-    only: Only,
+    only: OnlyKind,
     minion: &[String],
 ) -> Result<std::result::Result<Value, String>> {
     let roots = subject.roots.iter();
@@ -186,7 +186,7 @@ struct Subject {
 }
 
 /// The formulas of checkouts that have what is explained.
-fn checkouts(directory: &Path, names: &[String], only: Only) -> Result<Vec<Subject>> {
+fn checkouts(directory: &Path, names: &[String], only: OnlyKind) -> Result<Vec<Subject>> {
     let entries = |directory: &Path| -> Result<Vec<PathBuf>> {
         let mut entries: Vec<PathBuf> = std::fs::read_dir(directory)?
             .map(|entry| Ok(entry?.path()))
@@ -412,12 +412,12 @@ impl Tally {
         };
         let (templated, at) = (is_templated(text) && !is_fact, offset(text, line, column));
         let rest = at.and_then(|at| text.get(at..)).unwrap_or_default();
-        let found = at.map_or(Found::Other, |at| stands(text, at, value));
+        let found = at.map_or(TokenAt::Other, |at| stands(text, at, value));
         let computed = origin["computed"].as_bool() == Some(true);
         let right = match computed {
             // A computed value is not there as a literal, too.
-            true => at.is_some_and(|at| is_computing(text, at)) && found != Found::All,
-            false => found == Found::All || (templated && found == Found::Beginning),
+            true => at.is_some_and(|at| is_computing(text, at)) && found != TokenAt::All,
+            false => found == TokenAt::All || (templated && found == TokenAt::Beginning),
         };
         if !right {
             let there: String = rest.chars().take(40).collect();
@@ -432,7 +432,7 @@ impl Tally {
                 shown()
             ));
         }
-        self.beginnings += usize::from(!computed && found == Found::Beginning);
+        self.beginnings += usize::from(!computed && found == TokenAt::Beginning);
         let share = match role {
             Role::Past => &mut self.past,
             _ if is_fact => &mut self.facts,

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 /// The token at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum TokenAt {
     /// The scalar.
     All,
     /// A text that begins as the scalar does, up to the point where a template continues it.
@@ -52,9 +52,9 @@ pub fn offset(text: &str, line: u64, column: u64) -> Option<usize> {
 }
 
 /// Find the token at a byte of a text, where a scalar is expected, or a container with nothing in it.
-pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
+pub fn stands(text: &str, at: usize, expected: &Value) -> TokenAt {
     let Some(rest) = text.get(at..) else {
-        return Found::Other;
+        return TokenAt::Other;
     };
     let rest = without_properties(rest);
     if let Some(name) = rest.strip_prefix('*') {
@@ -65,7 +65,7 @@ pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
         let anchor = format!("&{name}");
         return match text.find(&anchor) {
             Some(anchored) => stands(text, anchored, expected),
-            None => Found::Other,
+            None => TokenAt::Other,
         };
     }
     let found = match rest.chars().next() {
@@ -75,9 +75,9 @@ pub fn stands(text: &str, at: usize, expected: &Value) -> Found {
         _ => plain(rest, expected),
     };
     match found {
-        true => Found::All,
-        false if begins(rest, expected) => Found::Beginning,
-        false => Found::Other,
+        true => TokenAt::All,
+        false if begins(rest, expected) => TokenAt::Beginning,
+        false => TokenAt::Other,
     }
 }
 
@@ -251,41 +251,46 @@ mod tests {
     #[test]
     fn scalars_are_read_where_they_stand() {
         for (text, at, value, found) in [
-            ("a: 1", 3, json!(1), Found::All),
-            ("a: 1", 0, json!("a"), Found::All),
+            ("a: 1", 3, json!(1), TokenAt::All),
+            ("a: 1", 0, json!("a"), TokenAt::All),
             (
                 "a: \"x:\\\n   y{{ z }}\"",
                 3,
                 json!("x:y1"),
-                Found::Beginning,
+                TokenAt::Beginning,
             ),
-            ("a: 12", 3, json!(1), Found::Other),
-            ("a: 0644", 3, json!(644), Found::All),
-            ("a: 1:30", 3, json!(90), Found::All),
-            ("a: [x, y]", 4, json!("x"), Found::All),
-            ("a: [x, y]", 7, json!("y"), Found::All),
-            ("a: Yes # so", 3, json!(true), Found::All),
-            ("a: yes", 3, json!("yes"), Found::All),
-            ("a:\nb: 1", 2, json!(null), Found::All),
-            ("a: 'it''s'", 3, json!("it's"), Found::All),
-            ("a: \"x\\ty\\u00e9\"", 3, json!("x\tyé"), Found::All),
+            ("a: 12", 3, json!(1), TokenAt::Other),
+            ("a: 0644", 3, json!(644), TokenAt::All),
+            ("a: 1:30", 3, json!(90), TokenAt::All),
+            ("a: [x, y]", 4, json!("x"), TokenAt::All),
+            ("a: [x, y]", 7, json!("y"), TokenAt::All),
+            ("a: Yes # so", 3, json!(true), TokenAt::All),
+            ("a: yes", 3, json!("yes"), TokenAt::All),
+            ("a:\nb: 1", 2, json!(null), TokenAt::All),
+            ("a: 'it''s'", 3, json!("it's"), TokenAt::All),
+            ("a: \"x\\ty\\u00e9\"", 3, json!("x\tyé"), TokenAt::All),
             (
                 "a: |\n  one\n  two\nb: 1",
                 3,
                 json!("one\ntwo\n"),
-                Found::All,
+                TokenAt::All,
             ),
-            ("a: >-\n  one\n  two\nb: 1", 3, json!("one two"), Found::All),
-            ("a: one\n  two\nb: 1", 3, json!("one two"), Found::All),
-            ("a: &x 5\nb: *x", 11, json!(5), Found::All),
-            ("a: !!str 5", 3, json!("5"), Found::All),
-            ("a: {}", 3, json!({}), Found::All),
-            ("a: [ ]", 3, json!([]), Found::All),
-            ("a: {b: 1}", 3, json!({}), Found::Other),
-            ("a: x{{ b }}", 3, json!("xyz"), Found::Beginning),
-            ("a: 'x{{ b }}'", 3, json!("xyz"), Found::Beginning),
-            ("a: q{{ b }}", 3, json!("xyz"), Found::Other),
-            ("a: .5", 3, json!(0.5), Found::All),
+            (
+                "a: >-\n  one\n  two\nb: 1",
+                3,
+                json!("one two"),
+                TokenAt::All,
+            ),
+            ("a: one\n  two\nb: 1", 3, json!("one two"), TokenAt::All),
+            ("a: &x 5\nb: *x", 11, json!(5), TokenAt::All),
+            ("a: !!str 5", 3, json!("5"), TokenAt::All),
+            ("a: {}", 3, json!({}), TokenAt::All),
+            ("a: [ ]", 3, json!([]), TokenAt::All),
+            ("a: {b: 1}", 3, json!({}), TokenAt::Other),
+            ("a: x{{ b }}", 3, json!("xyz"), TokenAt::Beginning),
+            ("a: 'x{{ b }}'", 3, json!("xyz"), TokenAt::Beginning),
+            ("a: q{{ b }}", 3, json!("xyz"), TokenAt::Other),
+            ("a: .5", 3, json!(0.5), TokenAt::All),
         ] {
             assert_eq!(stands(text, at, &value), found, "{text:?} at {at}: {value}");
         }

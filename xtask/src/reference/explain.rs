@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 /// True if our answer and theirs show this difference.
-type Shows = fn(&Value, &Value) -> bool;
+type ShowsDifference = fn(&Value, &Value) -> bool;
 
-const REASONS: &[(&str, Shows)] = &[
+const REASONS: &[(&str, ShowsDifference)] = &[
     (
         "a value that would contain itself is an error, as values are trees",
         contains_itself,

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use super::code::{code_only, product};
 
 /// A way to touch the machine: what it is, the words of code that do it, and the files and folders that may.
-struct Touch {
+struct MachineAccess {
     what: &'static str,
     words: &'static [&'static str],
     allowed: &'static [&'static str],
 }
 
-const TOUCHES: &[Touch] = &[
-    Touch {
+const TOUCHES: &[MachineAccess] = &[
+    MachineAccess {
         what: "opens or looks for files",
         words: &["fs::", "File::open", ".read_dir()", ".canonicalize()"],
         allowed: &[
@@ -33,7 +33,7 @@ const TOUCHES: &[Touch] = &[
             "render/src/sandbox/process.rs",
         ],
     },
-    Touch {
+    MachineAccess {
         what: "writes files",
         words: &[
             "fs::write",
@@ -56,7 +56,7 @@ const TOUCHES: &[Touch] = &[
             "loader/src/git/fetch/",
         ],
     },
-    Touch {
+    MachineAccess {
         what: "starts programs",
         words: &["Command::new"],
         allowed: &[
@@ -67,7 +67,7 @@ const TOUCHES: &[Touch] = &[
             "render/src/sandbox/",
         ],
     },
-    Touch {
+    MachineAccess {
         what: "reads the environment",
         words: &[
             "env::var",
@@ -88,7 +88,7 @@ const TOUCHES: &[Touch] = &[
             "render/src/sandbox/find.rs",
         ],
     },
-    Touch {
+    MachineAccess {
         what: "asks for the date",
         words: &["SystemTime::now"],
         allowed: &[
@@ -96,12 +96,12 @@ const TOUCHES: &[Touch] = &[
             "crates/salt-jinja/src/filters/date.rs",
         ],
     },
-    Touch {
+    MachineAccess {
         what: "uses the network",
         words: &["TcpStream", "UdpSocket", "ToSocketAddrs", "ureq::"],
         allowed: &["crates/frontend/src/host/"],
     },
-    Touch {
+    MachineAccess {
         what: "prints",
         words: &["println!", "print!", "io::stdout", "io::stderr"],
         allowed: &[
@@ -133,7 +133,7 @@ fn is_product(path: &Path) -> bool {
     is_source && !others.iter().any(|other| path.starts_with(other))
 }
 
-fn check_touch(touch: &Touch, sources: &[(&Path, String)]) -> Vec<String> {
+fn check_touch(touch: &MachineAccess, sources: &[(&Path, String)]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used: Vec<&str> = Vec::new();
     for (path, code) in sources {

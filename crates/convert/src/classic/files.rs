@@ -6,10 +6,10 @@ use mapstack_render::jinja::ast::Span;
 
 use super::imports::Imports;
 use super::layer::{Layer, LeftTable, Origin};
-use super::reader::{Bound, Known, Main, Reader};
-use super::repeated::Once;
-use super::rest::Rest;
-use super::stop::Stop;
+use super::reader::{Bound, KnownNames, Main, Reader};
+use super::repeated::DistinctLayers;
+use super::rest::OtherStatements;
+use super::stop::Obstacle;
 use crate::libraries::used_by_others;
 use crate::proposal::{Kind, Left};
 use crate::source::{built_in, pillar_keys};
@@ -21,10 +21,10 @@ use crate::{Formula, Proposal};
 pub(crate) fn proposal(
     reader: &Reader<'_>,
     main: &Main,
-    rest: &Rest,
+    rest: &OtherStatements,
     imports: &Imports,
     shares: bool,
-) -> Known<Proposal> {
+) -> KnownNames<Proposal> {
     let formula = reader.formula;
     let span = reader
         .set_at
@@ -43,7 +43,7 @@ pub(crate) fn proposal(
         kept: BTreeSet::new(),
         span,
     };
-    let once = Once::of(main.layers.clone(), shares);
+    let once = DistinctLayers::of(main.layers.clone(), shares);
     for (at, layer) in once.layers.iter().enumerate() {
         files.layer(at, layer)?;
     }
@@ -89,8 +89,8 @@ struct Files {
 }
 
 impl Files {
-    fn stop(&self, why: String) -> Stop {
-        Stop::new(why, self.span)
+    fn stop(&self, why: String) -> Obstacle {
+        Obstacle::new(why, self.span)
     }
 
     /// The name for the files of a table that are not the first of their kind.
@@ -108,7 +108,7 @@ impl Files {
         }
     }
 
-    fn write(&mut self, path: &str, block: &Block) -> Known<()> {
+    fn write(&mut self, path: &str, block: &Block) -> KnownNames<()> {
         if self.proposal.write.contains_key(path) {
             return Err(self.stop(format!("two tables would be {path}")));
         }
@@ -116,7 +116,7 @@ impl Files {
         Ok(())
     }
 
-    fn layer(&mut self, at: usize, layer: &Layer) -> Known<()> {
+    fn layer(&mut self, at: usize, layer: &Layer) -> KnownNames<()> {
         match layer {
             Layer::Raw(definition) => {
                 self.keys.extend(pillar_keys(definition));
@@ -145,7 +145,7 @@ impl Files {
     }
 
     /// The layer of a look-up whose keys replace those below.
-    fn overwriting(&mut self, definition: &str) -> Known<()> {
+    fn overwriting(&mut self, definition: &str) -> KnownNames<()> {
         let function = match definition.split_once('@') {
             Some(("C", _)) => "config.get",
             _ => "pillar.get",
@@ -173,7 +173,7 @@ impl Files {
     }
 
     /// The layer that picks from a table which stays.
-    fn left(&mut self, table: &LeftTable) -> Known<()> {
+    fn left(&mut self, table: &LeftTable) -> KnownNames<()> {
         let stem = self.stem(&table.origin);
         let path = format!("parameters/{stem}.yaml");
         if self.proposal.write.contains_key(&path) {
@@ -197,7 +197,7 @@ impl Files {
         Ok(())
     }
 
-    fn by_grain(&mut self, grain: &str, rows: &[Row], origin: &Origin) -> Known<()> {
+    fn by_grain(&mut self, grain: &str, rows: &[Row], origin: &Origin) -> KnownNames<()> {
         let is_first = self.grains.insert(grain.to_owned());
         let (folder, source) = match is_first {
             true => (grain.to_owned(), format!("Y!G@{grain}")),
@@ -297,7 +297,7 @@ fn map_and_rest(
     formula: &Formula,
     reader: &Reader<'_>,
     main: &Main,
-    rest: &Rest,
+    rest: &OtherStatements,
     imports: &Imports,
 ) -> Proposal {
     let style = Style::of(reader);
@@ -363,7 +363,7 @@ fn map_and_rest(
 }
 
 /// The statements of the map that the rest needs again.
-fn needs(reader: &Reader<'_>, rest: &Rest, has_tplroot: bool) -> String {
+fn needs(reader: &Reader<'_>, rest: &OtherStatements, has_tplroot: bool) -> String {
     let names = rest
         .needs
         .iter()

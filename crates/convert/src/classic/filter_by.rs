@@ -4,8 +4,8 @@ use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
 
 use super::layer::{Layer, LeftTable, Origin};
-use super::reader::{Bound, Known, Reader};
-use super::stop::Stop;
+use super::reader::{Bound, KnownNames, Reader};
+use super::stop::Obstacle;
 use super::yaml;
 use crate::leaves::{at, leaves};
 use crate::table::Row;
@@ -23,7 +23,7 @@ struct Table {
 impl Table {
     /// The table without entries that are named after the formula and are picked by no default: they belong to a pillar
     /// such as `users-formula`, and to no system.
-    fn of_systems(mut self, formula: &str, pick: Pick<'_>) -> Self {
+    fn of_systems(mut self, formula: &str, pick: CallPick<'_>) -> Self {
         let is_of_pillar = |row: &Row| {
             let name = row.key.to_string();
             let is_picked = name == pick.default || pick.base == Some(name.as_str());
@@ -39,15 +39,15 @@ pub(crate) fn filter_by<'m>(
     reader: &mut Reader<'m>,
     args: &'m Args,
     span: Span,
-) -> Known<Bound<'m>> {
+) -> KnownNames<Bound<'m>> {
     let table = argument(args, 0, "lookup_dict");
-    let table = table.ok_or_else(|| Stop::new("filter_by has no table", span))?;
+    let table = table.ok_or_else(|| Obstacle::new("filter_by has no table", span))?;
     let named = |reader: &Reader<'m>, at, name: &str| match argument(args, at, name) {
         None => Ok(None),
         Some(given) => match reader.text(given) {
             Some(text) => Ok(Some(text)),
             None if matches!(&given.kind, ExprKind::Const(Value::None)) => Ok(None),
-            None => Err(Stop::new(
+            None => Err(Obstacle::new(
                 format!("filter_by computes its `{name}`"),
                 given.span,
             )),
@@ -62,7 +62,7 @@ pub(crate) fn filter_by<'m>(
         }
         Bound::Nothing => Vec::new(),
         bound => {
-            let pick = Pick {
+            let pick = CallPick {
                 grain: &grain,
                 default: &default,
                 base: base.as_deref(),
@@ -95,15 +95,15 @@ pub(crate) fn filter_by<'m>(
 
 /// The entry that a call picks.
 #[derive(Clone, Copy)]
-struct Pick<'p> {
+struct CallPick<'p> {
     grain: &'p str,
     default: &'p str,
     base: Option<&'p str>,
 }
 
-impl Pick<'_> {
+impl CallPick<'_> {
     /// The layer that picks from a table which stays as it is, if that is allowed and possible.
-    fn left(self, reader: &Reader<'_>, bound: &Bound<'_>, why: Stop) -> Known<Vec<Layer>> {
+    fn left(self, reader: &Reader<'_>, bound: &Bound<'_>, why: Obstacle) -> KnownNames<Vec<Layer>> {
         if !reader.leaves {
             return Err(why);
         }
@@ -136,7 +136,7 @@ impl Pick<'_> {
     }
 }
 
-fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Known<Table> {
+fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> KnownNames<Table> {
     match bound {
         Bound::File(path) => Ok(Table {
             rows: reader.rows_of(bound, expr.span)?,
@@ -149,7 +149,7 @@ fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Know
             origin: Origin::map(),
         }),
         Bound::Data(data) => inline(reader, data),
-        _ => Err(Stop::new(
+        _ => Err(Obstacle::new(
             "filter_by picks from something other than a table",
             expr.span,
         )),
@@ -157,9 +157,9 @@ fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Know
 }
 
 /// A table that is written in the map.
-fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
+fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Table> {
     let ExprKind::Dict(entries) = &data.kind else {
-        return Err(Stop::new(
+        return Err(Obstacle::new(
             "filter_by picks from something other than a table",
             data.span,
         ));
@@ -172,14 +172,14 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
     for (key, value) in entries {
         let literal = crate::template::literal(key);
         let key = literal.and_then(|key| Key::try_from(&key).ok());
-        let key = key.ok_or_else(|| Stop::new("a key of the table is computed", data.span))?;
+        let key = key.ok_or_else(|| Obstacle::new("a key of the table is computed", data.span))?;
         match &value.kind {
             ExprKind::Dict(_) => {
                 let block = yaml::block(reader, value)?;
                 table.rows.push(Row { key, block });
             }
             _ if crate::template::literal(value).is_some_and(|value| !value.is_none()) => {
-                return Err(Stop::new(
+                return Err(Obstacle::new(
                     "an entry of the table is not a mapping",
                     value.span,
                 ));
@@ -195,7 +195,7 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
                     table.rows.push(Row { key, block });
                 }
                 _ => {
-                    return Err(Stop::new(
+                    return Err(Obstacle::new(
                         "an entry of the table is not a mapping",
                         value.span,
                     ));
@@ -209,13 +209,13 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Table> {
 /// The layers of a table.
 fn picked(
     table: Table,
-    Pick {
+    CallPick {
         grain,
         default,
         base,
-    }: Pick<'_>,
+    }: CallPick<'_>,
     span: Span,
-) -> Known<Vec<Layer>> {
+) -> KnownNames<Vec<Layer>> {
     let Table {
         rows,
         layered,
@@ -228,14 +228,14 @@ fn picked(
         return Ok(layers.clone());
     }
     if !layered.is_empty() {
-        return Err(Stop::new(
+        return Err(Obstacle::new(
             "the table mixes entries with what was merged before",
             span,
         ));
     }
     let is = |row: &Row, name: Option<&str>| name.is_some_and(|name| row.key.to_string() == name);
     if let Some(odd) = rows.iter().find(|row| !row.block.is_mapping()) {
-        return Err(Stop::new(
+        return Err(Obstacle::new(
             format!("the entry `{}` is not a mapping", odd.key),
             span,
         ));

@@ -7,7 +7,7 @@ use mapstack_render::jinja::Node;
 use mapstack_render::jinja::ast::{Expr, ExprKind, Stmt, StmtKind};
 
 use crate::Formula;
-use crate::template::Parsed;
+use crate::template::FormulaTemplate;
 
 /// The imports of a formula's map by its templates.
 pub(crate) struct Imports {
@@ -56,7 +56,7 @@ impl Imports {
         }
         imports.changes = survey.templates.iter().any(|path| {
             let below = path.strip_prefix(&own).filter(|path| *path != "map.jinja");
-            let parsed = below.and_then(|path| Parsed::of(formula, path).ok().flatten());
+            let parsed = below.and_then(|path| FormulaTemplate::of(formula, path).ok().flatten());
             parsed.is_some_and(|parsed| changes_imported(&parsed))
         });
         Ok(imports)
@@ -81,7 +81,7 @@ impl Imports {
 }
 
 /// True if a template changes in place what it imports from a map.
-fn changes_imported(parsed: &Parsed) -> bool {
+fn changes_imported(parsed: &FormulaTemplate) -> bool {
     let mut imported: BTreeSet<String> = BTreeSet::new();
     let mut changes = false;
     parsed.any(|node| {

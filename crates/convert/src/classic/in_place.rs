@@ -3,8 +3,8 @@
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
 
 use super::layer::Layer;
-use super::reader::{Bound, Known, Reader};
-use super::stop::Stop;
+use super::reader::{Bound, KnownNames, Reader};
+use super::stop::Obstacle;
 use crate::template::{argument, called, names_of};
 
 /// A mapping that a statement changes: a name, or what a name has below keys.
@@ -24,8 +24,8 @@ struct Place {
 
 impl<'m> Reader<'m> {
     /// Read `do` with an expression that merges layers into known ones.
-    pub(super) fn merge_in_place(&mut self, expr: &'m Expr) -> Known<()> {
-        let unknown = || Stop::new("it changes a value", expr.span);
+    pub(super) fn merge_in_place(&mut self, expr: &'m Expr) -> KnownNames<()> {
+        let unknown = || Obstacle::new("it changes a value", expr.span);
         let (target, source, is_update) = match called(expr) {
             Some((name, args)) if name == "defaults.merge" => {
                 // Only to see that it merges as layers do.
@@ -52,8 +52,8 @@ impl<'m> Reader<'m> {
                 false => layer.below(&place.below),
             };
             let layers: Option<Vec<Layer>> = layers.into_iter().map(below).collect();
-            let layers =
-                layers.ok_or_else(|| Stop::new("it merges a look-up below a key", expr.span))?;
+            let layers = layers
+                .ok_or_else(|| Obstacle::new("it merges a look-up below a key", expr.span))?;
             self.extend(place.number, layers, is_update && place.below.is_empty());
             Ok(())
         });
@@ -69,8 +69,8 @@ impl<'m> Reader<'m> {
     }
 
     /// Read `{% if x %}{% do a.update(x) %}{% endif %}`: nothing is merged without `x` anyway.
-    pub(super) fn merge_if_any(&mut self, arms: &'m [(Expr, Vec<Stmt>)]) -> Known<()> {
-        let unknown = |span| Stop::new("it changes a value", span);
+    pub(super) fn merge_if_any(&mut self, arms: &'m [(Expr, Vec<Stmt>)]) -> KnownNames<()> {
+        let unknown = |span| Obstacle::new("it changes a value", span);
         let [(test, body)] = arms else {
             let span = arms
                 .first()
@@ -107,9 +107,9 @@ impl<'m> Reader<'m> {
     }
 
     /// The mapping that a statement changes.
-    fn place_of(&mut self, target: &Target<'m>, span: Span) -> Known<Place> {
+    fn place_of(&mut self, target: &Target<'m>, span: Span) -> KnownNames<Place> {
         let ExprKind::Name(name) = &target.root.kind else {
-            return Err(Stop::new("it changes a value", span));
+            return Err(Obstacle::new("it changes a value", span));
         };
         let is_layered = matches!(self.names.get(&**name), Some(Bound::Layers(..)));
         let (base, below) = match target.keys.split_first() {

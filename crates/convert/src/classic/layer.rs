@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mapstack::value::{Key, Value};
 use mapstack_render::jinja::ast::Span;
 
-use super::stop::Stop;
+use super::stop::Obstacle;
 use crate::table::{Block, Row};
 
 /// A layer of a map.
@@ -34,7 +34,7 @@ pub(crate) struct LeftTable {
     pub text: String,
     pub origin: Origin,
     /// The reason for which it is not layers.
-    pub why: Stop,
+    pub why: Obstacle,
 }
 
 /// The place of a table.
@@ -55,10 +55,10 @@ impl Origin {
     }
 
     /// A fault in the table's text.
-    pub fn stop(&self, why: &str, span: Span) -> Stop {
+    pub fn stop(&self, why: &str, span: Span) -> Obstacle {
         match self {
-            Origin::File(path) => Stop::new(format!("{path}: {why}"), span),
-            Origin::Map(_) | Origin::Entries => Stop::new(format!("the table: {why}"), span),
+            Origin::File(path) => Obstacle::new(format!("{path}: {why}"), span),
+            Origin::Map(_) | Origin::Entries => Obstacle::new(format!("the table: {why}"), span),
         }
     }
 }

@@ -14,11 +14,11 @@ mod yaml;
 use mapstack::{Error, ErrorKind, Result};
 
 use crate::propose::Form;
-use crate::template::Parsed;
+use crate::template::FormulaTemplate;
 use crate::{Formula, Proposal};
 
 /// The proposal for a formula of tables.
-pub(crate) fn propose(formula: &Formula, map: &Parsed, form: Form) -> Result<Proposal> {
+pub(crate) fn propose(formula: &Formula, map: &FormulaTemplate, form: Form) -> Result<Proposal> {
     if formula.paths().any(|path| path.starts_with("parameters/")) {
         let message = format!("salt://{} has tables and parameters/", formula.name());
         return Err(Error::new(ErrorKind::Unsupported, message)
@@ -27,7 +27,8 @@ pub(crate) fn propose(formula: &Formula, map: &Parsed, form: Form) -> Result<Pro
     let imports = imports::Imports::of(formula)?;
     let reader = reader::Reader::of(formula, map, form.leaves);
     let main = reader.main(&imports).map_err(|stop| stop.error(map))?;
-    let rest = rest::Rest::of(&reader, &main, &imports).map_err(|stop| stop.error(map))?;
+    let rest =
+        rest::OtherStatements::of(&reader, &main, &imports).map_err(|stop| stop.error(map))?;
     let proposal = files::proposal(&reader, &main, &rest, &imports, form.shares);
     Ok(proposal
         .map_err(|stop| stop.error(map))?

@@ -8,10 +8,10 @@ use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind, Ta
 use super::filter_by::filter_by;
 use super::imports::Imports;
 use super::layer::{Layer, Origin};
-use super::stop::Stop;
+use super::stop::Obstacle;
 use crate::Formula;
 use crate::table;
-use crate::template::{self, Parsed, argument, called, literal};
+use crate::template::{self, FormulaTemplate, argument, called, literal};
 use crate::values::HEADER;
 
 /// The value of a name or expression, as far as it is known.
@@ -44,13 +44,13 @@ enum Table {
 /// Reads the statements of a map.
 pub(crate) struct Reader<'m> {
     pub formula: &'m Formula,
-    pub map: &'m Parsed,
+    pub map: &'m FormulaTemplate,
     /// The values of names.
     pub names: HashMap<String, Bound<'m>>,
     /// The statements that set a name, the last one.
     pub set_at: HashMap<String, &'m Stmt>,
     /// Names whose values are not known, with the reason.
-    pub failed: HashMap<String, Stop>,
+    pub failed: HashMap<String, Obstacle>,
     /// The spans of the statements whose meaning is in the names.
     pub read: Vec<Span>,
     /// Layers of entries of tables that statements add to, by table and key.
@@ -59,7 +59,7 @@ pub(crate) struct Reader<'m> {
     pub order: Vec<String>,
     numbers: usize,
     /// Why statements that change the value of a name are not known.
-    pub unread: HashMap<String, Stop>,
+    pub unread: HashMap<String, Obstacle>,
     /// True if tables that cannot be layers may stay as they are.
     pub leaves: bool,
 }
@@ -76,11 +76,11 @@ pub(crate) struct Main {
 /// Layers that one expression has at most.
 const MAX_LAYERS: usize = 200;
 
-pub(crate) type Known<T> = Result<T, Stop>;
+pub(crate) type KnownNames<T> = Result<T, Obstacle>;
 
 impl<'m> Reader<'m> {
     /// Read the statements at the top of a map.
-    pub fn of(formula: &'m Formula, map: &'m Parsed, leaves: bool) -> Self {
+    pub fn of(formula: &'m Formula, map: &'m FormulaTemplate, leaves: bool) -> Self {
         let mut reader = Reader {
             formula,
             map,
@@ -145,7 +145,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn bind(&mut self, name: &str, bound: Known<Bound<'m>>, stmt: &'m Stmt) {
+    fn bind(&mut self, name: &str, bound: KnownNames<Bound<'m>>, stmt: &'m Stmt) {
         self.set_at.insert(name.to_owned(), stmt);
         self.order.retain(|known| known != name);
         self.order.push(name.to_owned());
@@ -166,12 +166,12 @@ impl<'m> Reader<'m> {
     }
 
     /// A file of the formula that is imported.
-    fn file(&self, template: &Expr) -> Known<Bound<'m>> {
+    fn file(&self, template: &Expr) -> KnownNames<Bound<'m>> {
         let named = match &template.kind {
             ExprKind::Or(named, _) => named,
             _ => template,
         };
-        let refused = |why: &str| Err(Stop::new(why, template.span));
+        let refused = |why: &str| Err(Obstacle::new(why, template.span));
         let Some(path) = self.text(named) else {
             return refused("it computes the name of a file");
         };
@@ -199,7 +199,7 @@ impl<'m> Reader<'m> {
     }
 
     /// A block of YAML.
-    fn block(&self, body: &'m [Stmt], span: Span) -> Known<Bound<'m>> {
+    fn block(&self, body: &'m [Stmt], span: Span) -> KnownNames<Bound<'m>> {
         match body {
             [] => Ok(Bound::Nothing),
             [
@@ -208,7 +208,7 @@ impl<'m> Reader<'m> {
                     span,
                 },
             ] => Ok(Bound::Yaml(text, *span)),
-            _ => Err(Stop::new("a block of YAML has statements", span)),
+            _ => Err(Obstacle::new("a block of YAML has statements", span)),
         }
     }
 
@@ -222,7 +222,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The value of an expression.
-    pub fn value(&mut self, expr: &'m Expr) -> Known<Bound<'m>> {
+    pub fn value(&mut self, expr: &'m Expr) -> KnownNames<Bound<'m>> {
         if let Some(text) = self.text(expr) {
             return Ok(Bound::Text(text));
         }
@@ -230,7 +230,7 @@ impl<'m> Reader<'m> {
             ExprKind::Name(name) => match (self.names.get(&**name), self.failed.get(&**name)) {
                 (Some(bound), _) => Ok(bound.clone()),
                 (None, Some(stop)) => Err(stop.clone()),
-                (None, None) => Err(Stop::new(format!("it uses `{name}`"), expr.span)),
+                (None, None) => Err(Obstacle::new(format!("it uses `{name}`"), expr.span)),
             },
             ExprKind::Const(Value::None) => Ok(Bound::Nothing),
             ExprKind::Dict(entries) if entries.is_empty() => Ok(Bound::Nothing),
@@ -248,13 +248,13 @@ impl<'m> Reader<'m> {
                 Some((name, args)) => self.function(&name, args, expr),
                 None => self.method(callee, args, expr.span),
             },
-            _ => Err(Stop::new("it computes a value", expr.span)),
+            _ => Err(Obstacle::new("it computes a value", expr.span)),
         }
     }
 
     /// The entry of a table.
-    fn entry(&mut self, table: &'m Expr, key: Option<&str>, span: Span) -> Known<Bound<'m>> {
-        let unknown = || Stop::new("it computes a value", span);
+    fn entry(&mut self, table: &'m Expr, key: Option<&str>, span: Span) -> KnownNames<Bound<'m>> {
+        let unknown = || Obstacle::new("it computes a value", span);
         let key = key.ok_or_else(unknown)?;
         let bound = self.value(table)?;
         let (table, origin) = match &bound {
@@ -276,8 +276,8 @@ impl<'m> Reader<'m> {
             }
         };
         let layers = layers.ok_or_else(|| match &origin {
-            Origin::File(path) => Stop::new(format!("{path} has no `{key}`"), span),
-            _ => Stop::new(format!("the table has no `{key}`"), span),
+            Origin::File(path) => Obstacle::new(format!("{path} has no `{key}`"), span),
+            _ => Obstacle::new(format!("the table has no `{key}`"), span),
         })?;
         let number = self.number();
         self.parts.insert(known, (number, layers.clone()));
@@ -285,7 +285,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The layers of an entry of a mapping in the map.
-    fn layers_of_entry(&mut self, data: &'m Expr, key: &str) -> Known<Option<Vec<Layer>>> {
+    fn layers_of_entry(&mut self, data: &'m Expr, key: &str) -> KnownNames<Option<Vec<Layer>>> {
         let ExprKind::Dict(entries) = &data.kind else {
             return Ok(None);
         };
@@ -321,7 +321,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The entries of a file of the formula, or of a block of YAML.
-    pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> Known<Vec<table::Row>> {
+    pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> KnownNames<Vec<table::Row>> {
         let (text, origin) = self.text_of(bound, span)?;
         let rows = table::rows(text).map_err(|why| origin.stop(&why, span))?;
         Ok(match origin {
@@ -331,19 +331,19 @@ impl<'m> Reader<'m> {
     }
 
     /// The text of a file or of a block of YAML.
-    fn text_of<'a>(&'a self, bound: &'a Bound<'_>, span: Span) -> Known<(&'a str, Origin)> {
+    fn text_of<'a>(&'a self, bound: &'a Bound<'_>, span: Span) -> KnownNames<(&'a str, Origin)> {
         match bound {
             Bound::Yaml(text, _) => Ok((text, Origin::map())),
             Bound::File(path) => match self.formula.text(path) {
                 Some(text) => Ok((text, Origin::File(path.clone()))),
-                None => Err(Stop::new(format!("{path} is not text"), span)),
+                None => Err(Obstacle::new(format!("{path} is not text"), span)),
             },
-            _ => Err(Stop::new("it computes a value", span)),
+            _ => Err(Obstacle::new("it computes a value", span)),
         }
     }
 
     /// `pillar.get(…)` of the variable.
-    fn method(&mut self, callee: &Expr, args: &'m Args, span: Span) -> Known<Bound<'m>> {
+    fn method(&mut self, callee: &Expr, args: &'m Args, span: Span) -> KnownNames<Bound<'m>> {
         if let ExprKind::Attr(of, get) = &callee.kind
             && matches!(&of.kind, ExprKind::Name(name) if &**name == "pillar")
             && &**get == "get"
@@ -353,7 +353,7 @@ impl<'m> Reader<'m> {
         {
             return Ok(Bound::Source(format!("I@{key}")));
         }
-        Err(Stop::new("it computes a value", span))
+        Err(Obstacle::new("it computes a value", span))
     }
 
     fn is_nothing(&mut self, default: Option<&'m Expr>) -> bool {
@@ -362,16 +362,16 @@ impl<'m> Reader<'m> {
         is_empty || matches!(self.value(default), Ok(Bound::Nothing))
     }
 
-    fn function(&mut self, name: &str, args: &'m Args, expr: &'m Expr) -> Known<Bound<'m>> {
+    fn function(&mut self, name: &str, args: &'m Args, expr: &'m Expr) -> KnownNames<Bound<'m>> {
         if args.star.is_some() || args.star_star.is_some() {
-            return Err(Stop::new("it passes arguments as a list", expr.span));
+            return Err(Obstacle::new("it passes arguments as a list", expr.span));
         }
         let layers = match name {
             "grains.filter_by" => return filter_by(self, args, expr.span),
             "pillar.get" => return self.look_up("I", args, 2, expr.span),
             "config.get" => return self.look_up("C", args, 3, expr.span),
             "slsutil.merge" | "defaults.merge" => self.merged(name, args, expr.span)?,
-            _ => return Err(Stop::new(format!("it calls {name}"), expr.span)),
+            _ => return Err(Obstacle::new(format!("it calls {name}"), expr.span)),
         };
         let number = self.number();
         Ok(Bound::Layers(number, layers))
@@ -384,9 +384,9 @@ impl<'m> Reader<'m> {
         args: &'m Args,
         merge_at: usize,
         span: Span,
-    ) -> Known<Bound<'m>> {
+    ) -> KnownNames<Bound<'m>> {
         let key = argument(args, 0, "key").and_then(|key| self.text(key));
-        let key = key.ok_or_else(|| Stop::new("it computes the key of a look-up", span))?;
+        let key = key.ok_or_else(|| Obstacle::new("it computes the key of a look-up", span))?;
         let definition = format!("{matcher}@{key}");
         let default = argument(args, 1, "default");
         let merge = argument(args, merge_at, "merge");
@@ -397,11 +397,14 @@ impl<'m> Reader<'m> {
             .iter()
             .find(|(name, _)| !known.contains(&&**name))
         {
-            return Err(Stop::new(format!("it looks `{key}` up with {other}"), span));
+            return Err(Obstacle::new(
+                format!("it looks `{key}` up with {other}"),
+                span,
+            ));
         }
         match merges {
             None | Some(Some(false)) if self.is_nothing(default) => Ok(Bound::Source(definition)),
-            None | Some(Some(false)) => Err(Stop::new(
+            None | Some(Some(false)) => Err(Obstacle::new(
                 format!(
                     "a pillar with `{key}` replaces all defaults: the look-up has no merge=True"
                 ),
@@ -415,7 +418,7 @@ impl<'m> Reader<'m> {
                 layers.push(Layer::Raw(definition));
                 Ok(Bound::Layers(self.number(), layers))
             }
-            Some(_) => Err(Stop::new(
+            Some(_) => Err(Obstacle::new(
                 format!("it merges what it finds under `{key}`"),
                 span,
             )),
@@ -423,11 +426,11 @@ impl<'m> Reader<'m> {
     }
 
     /// The layers that an expression is.
-    pub fn layers(&mut self, expr: &'m Expr) -> Known<Vec<Layer>> {
+    pub fn layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<Layer>> {
         let layers = self.all_layers(expr)?;
         // A map can double its layers with each statement.
         match layers.len() > MAX_LAYERS {
-            true => Err(Stop::new(
+            true => Err(Obstacle::new(
                 format!("it merges more than {MAX_LAYERS} tables"),
                 expr.span,
             )),
@@ -435,7 +438,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn all_layers(&mut self, expr: &'m Expr) -> Known<Vec<Layer>> {
+    fn all_layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<Layer>> {
         match self.value(expr)? {
             Bound::Layers(_, layers) => Ok(layers),
             Bound::Source(definition) => Ok(vec![Layer::Raw(definition)]),
@@ -449,19 +452,24 @@ impl<'m> Reader<'m> {
                 }
                 Ok(layers(block, origin))
             }
-            Bound::Text(_) => Err(Stop::new("it merges a text", expr.span)),
+            Bound::Text(_) => Err(Obstacle::new("it merges a text", expr.span)),
         }
     }
 
     /// `slsutil.merge(a, b)` and `defaults.merge(a, b)`, where they merge as layers do.
-    pub(super) fn merged(&mut self, name: &str, args: &'m Args, span: Span) -> Known<Vec<Layer>> {
+    pub(super) fn merged(
+        &mut self,
+        name: &str,
+        args: &'m Args,
+        span: Span,
+    ) -> KnownNames<Vec<Layer>> {
         let names: [&str; 2] = match name {
             "slsutil.merge" => ["obj_a", "obj_b"],
             _ => ["dest", "src"],
         };
         let [a, b] = [0, 1].map(|at| argument(args, at, names[at]));
         let (Some(a), Some(b)) = (a, b) else {
-            return Err(Stop::new(format!("{name} has too few arguments"), span));
+            return Err(Obstacle::new(format!("{name} has too few arguments"), span));
         };
         let usual = |name: &str, value: &Value| match name {
             "strategy" => matches!(value.as_str(), Some("smart" | "recurse")),
@@ -472,11 +480,11 @@ impl<'m> Reader<'m> {
         for (given, value) in &args.named {
             let is_usual = literal(value).is_some_and(|value| usual(given, &value));
             if !names.contains(&&**given) && !is_usual {
-                return Err(Stop::new(format!("{name} merges with {given}"), span));
+                return Err(Obstacle::new(format!("{name} merges with {given}"), span));
             }
         }
         if args.positional.len() > 2 {
-            return Err(Stop::new(format!("{name} merges in another way"), span));
+            return Err(Obstacle::new(format!("{name} merges in another way"), span));
         }
         let mut layers = self.layers(a)?;
         layers.extend(self.layers(b)?);
@@ -484,7 +492,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The configuration that the map exports.
-    pub fn main(&self, imports: &Imports) -> Known<Main> {
+    pub fn main(&self, imports: &Imports) -> KnownNames<Main> {
         let layered = |name: &&String| matches!(self.names.get(*name), Some(Bound::Layers(_, layers)) if !layers.is_empty());
         let name = match imports.most_used() {
             Some(name) if self.names.contains_key(&name) || self.failed.contains_key(&name) => name,
@@ -513,7 +521,7 @@ impl<'m> Reader<'m> {
     }
 
     /// Nothing that is exported is made of layers.
-    fn nothing(&self) -> Stop {
+    fn nothing(&self) -> Obstacle {
         let mut stops = self
             .order
             .iter()
@@ -521,7 +529,7 @@ impl<'m> Reader<'m> {
             .filter_map(|name| self.failed.get(name));
         stops.next().cloned().unwrap_or_else(|| {
             let end = u32::try_from(self.map.source().len()).unwrap_or(u32::MAX);
-            Stop::new(
+            Obstacle::new(
                 "it sets no variable that is made of tables",
                 Span {
                     start: 0,

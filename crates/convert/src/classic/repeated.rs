@@ -4,23 +4,23 @@ use mapstack::minion::platforms;
 use mapstack::value::{Key, Map, Value};
 
 use super::layer::{Layer, Origin};
-use crate::Shared;
-use crate::edit::Lined;
+use crate::SharedValues;
+use crate::edit::EntryLines;
 use crate::leaves::{at, leaves, union, with};
 use crate::table::{Block, Row};
 use crate::values::lines_of;
 
 /// Layers that repeat nothing of those below them, and the values that became defaults.
-pub(crate) struct Once {
+pub(crate) struct DistinctLayers {
     pub layers: Vec<Layer>,
     /// The values that all entries of a table had; systems without an entry get them, too.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedValues>,
 }
 
 /// Grains that follow from the system alone, so that the built-in platforms show which entries go together.
 const OF_SYSTEM: [&str; 2] = ["os_family", "os"];
 
-impl Once {
+impl DistinctLayers {
     /// The layers of a map. With `shares`, values that all entries of the first table have become defaults.
     pub fn of(mut layers: Vec<Layer>, shares: bool) -> Self {
         let shared = match shares {
@@ -35,12 +35,12 @@ impl Once {
                     .for_each(|row| systems.drop_repeated(below, grain, row));
             }
         }
-        Once { layers, shared }
+        DistinctLayers { layers, shared }
     }
 }
 
 /// Make the values that all entries of the first table have a layer below it.
-fn share(layers: &mut Vec<Layer>) -> Option<Shared> {
+fn share(layers: &mut Vec<Layer>) -> Option<SharedValues> {
     let place = layers
         .iter()
         .position(|layer| !matches!(layer, Layer::Always(..)))
@@ -59,7 +59,7 @@ fn share(layers: &mut Vec<Layer>) -> Option<Shared> {
     if values.is_empty() {
         return None;
     }
-    let shared = Shared {
+    let shared = SharedValues {
         values,
         grain: grain.clone(),
         entries: rows.iter().map(|row| row.key.clone()).collect(),
@@ -87,8 +87,8 @@ fn common(rows: &[Row]) -> Option<Map> {
         .map(|row| row.block.value.as_ref()?.as_map())
         .collect();
     let maps = maps.filter(|maps| maps.len() > 1)?;
-    let texts = rows.iter().map(|row| Lined::of(&row.block.body));
-    let texts: Vec<Option<Lined<'_>>> = texts.collect();
+    let texts = rows.iter().map(|row| EntryLines::of(&row.block.body));
+    let texts: Vec<Option<EntryLines<'_>>> = texts.collect();
     let mut all = Map::new();
     let (first, others) = maps.split_first()?;
     for path in leaves(first) {
@@ -137,7 +137,7 @@ impl Systems {
             let mut systems = systems.iter();
             systems.all(|below| at(below, path).is_some_and(|other| other.is_same(value)))
         };
-        let found = Repeated::of(&row.block.body, values, &says_same);
+        let found = RepeatedValues::of(&row.block.body, values, &says_same);
         if let Some(block) = row.block.without(values, &found.0) {
             row.block = block;
         }
@@ -170,7 +170,7 @@ impl Block {
         let left = paths
             .iter()
             .fold(values.clone(), |left, path| with(&left, path, None));
-        let edited = Lined::of(&self.body).and_then(|text| text.without(paths));
+        let edited = EntryLines::of(&self.body).and_then(|text| text.without(paths));
         let (body, value) = match edited {
             Some(edited) => edited,
             None if self.body.contains('#') => return None,
@@ -186,11 +186,11 @@ impl Block {
 }
 
 /// The largest parts of values that are the same below, without those that have comments.
-struct Repeated(Vec<Vec<Key>>);
+struct RepeatedValues(Vec<Vec<Key>>);
 
-impl Repeated {
+impl RepeatedValues {
     fn of(body: &str, values: &Map, says_same: &dyn Fn(&[Key], &Value) -> bool) -> Self {
-        let text = Lined::of(body);
+        let text = EntryLines::of(body);
         let goes = |path: &[Key], value: &Value| {
             let is_commented = match &text {
                 Some(text) => text.is_commented(path),
@@ -199,7 +199,7 @@ impl Repeated {
             let is_part = matches!(value, Value::Map(map) if !map.is_empty());
             !is_commented && (is_part || says_same(path, value))
         };
-        let mut found = Repeated(Vec::new());
+        let mut found = RepeatedValues(Vec::new());
         found.add(values, &mut Vec::new(), &goes);
         found
     }

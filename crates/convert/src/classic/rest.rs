@@ -6,12 +6,12 @@ use mapstack_render::jinja::ast::{ExprKind, Span, Stmt, StmtKind, Target};
 use mapstack_render::jinja::{Node, visit};
 
 use super::imports::Imports;
-use super::reader::{Bound, Known, Main, Reader};
-use super::stop::Stop;
-use crate::template::Parsed;
+use super::reader::{Bound, KnownNames, Main, Reader};
+use super::stop::Obstacle;
+use crate::template::FormulaTemplate;
 
 /// The statements of a map that are not tables.
-pub(crate) struct Rest {
+pub(crate) struct OtherStatements {
     /// The lines for editors at the top of the map.
     pub header: String,
     /// The statements, without those whose meaning is in the tables.
@@ -28,8 +28,8 @@ pub(crate) struct Rest {
     pub comments: Vec<usize>,
 }
 
-impl Rest {
-    pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<Self> {
+impl OtherStatements {
+    pub fn of(reader: &Reader<'_>, main: &Main, imports: &Imports) -> KnownNames<Self> {
         let is_read = |stmt: &Stmt| reader.read.iter().any(|of| of.start == stmt.span.start);
         let kept = |stmt: &&Stmt| !is_read(stmt);
         let kept: Vec<&Stmt> = reader.map.template.body.iter().filter(kept).collect();
@@ -47,7 +47,7 @@ impl Rest {
             _ => false,
         };
         let is_code = !kept.iter().all(|stmt| is_idle(stmt));
-        let mut rest = Rest {
+        let mut rest = OtherStatements {
             header: header(reader.map.source()),
             text: String::new(),
             is_code,
@@ -75,7 +75,7 @@ impl Rest {
     }
 
     /// The names that the statements use. Texts and look-ups can be set again; tables are gone.
-    fn of_names(&mut self, reader: &Reader<'_>, main: &Main) -> Known<()> {
+    fn of_names(&mut self, reader: &Reader<'_>, main: &Main) -> KnownNames<()> {
         let used = used_names(reader.map, &reader.read);
         for name in &reader.order {
             let is_used = used.contains(name) && !main.aliases.contains(name);
@@ -95,7 +95,7 @@ impl Rest {
                     let why = format!(
                         "the rest of the map uses `{name}`, which is a table or part of one"
                     );
-                    return Err(Stop::new(why, place));
+                    return Err(Obstacle::new(why, place));
                 }
             }
         }
@@ -103,7 +103,12 @@ impl Rest {
     }
 
     /// The names that others import. Those that are not layers stay in the map.
-    fn of_imports(&mut self, reader: &Reader<'_>, main: &Main, imports: &Imports) -> Known<()> {
+    fn of_imports(
+        &mut self,
+        reader: &Reader<'_>,
+        main: &Main,
+        imports: &Imports,
+    ) -> KnownNames<()> {
         for name in imports.names() {
             let other = match reader.names.get(name) {
                 Some(Bound::Layers(number, _)) => *number != main.number,
@@ -121,7 +126,7 @@ impl Rest {
                     .get(name)
                     .map_or(Span { start: 0, end: 1 }, |stmt| stmt.span);
                 let why = format!("it exports two maps, `{}` and `{name}`", main.name);
-                return Err(Stop::new(why, place));
+                return Err(Obstacle::new(why, place));
             }
         }
         Ok(())
@@ -129,7 +134,7 @@ impl Rest {
 }
 
 /// The names that statements read which are not in the tables.
-fn used_names(map: &Parsed, read: &[Span]) -> BTreeSet<String> {
+fn used_names(map: &FormulaTemplate, read: &[Span]) -> BTreeSet<String> {
     let is_inside = |at: u32| read.iter().any(|span| span.start <= at && at < span.end);
     let mut names = BTreeSet::new();
     let _: std::result::Result<(), ()> = visit(&map.template, &mut |node, _| {

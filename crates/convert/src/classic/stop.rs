@@ -3,24 +3,24 @@
 use mapstack::{Error, ErrorKind};
 use mapstack_render::jinja::ast::Span;
 
-use crate::template::Parsed;
+use crate::template::FormulaTemplate;
 
 /// A reason for which something has no counterpart in layers, and where it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Stop {
+pub(crate) struct Obstacle {
     pub why: String,
     pub span: Span,
 }
 
-impl Stop {
+impl Obstacle {
     pub fn new(why: impl Into<String>, span: Span) -> Self {
-        Stop {
+        Obstacle {
             why: why.into(),
             span,
         }
     }
 
-    pub fn error(self, map: &Parsed) -> Error {
+    pub fn error(self, map: &FormulaTemplate) -> Error {
         let message = format!(
             "salt://{}/map.jinja cannot be layers: {}",
             map.formula, self.why

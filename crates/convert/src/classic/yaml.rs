@@ -4,8 +4,8 @@ use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
 use super::layer::{Layer, Origin};
-use super::reader::{Known, Reader};
-use super::stop::Stop;
+use super::reader::{KnownNames, Reader};
+use super::stop::Obstacle;
 use crate::table::Block;
 use crate::template::{called, literal, names_of};
 use crate::values::{HEADER, indented, key_text, lines_of};
@@ -22,9 +22,9 @@ struct Text {
 }
 
 /// The layers of a mapping in the map: those of its entries, below their keys.
-pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<Layer>> {
+pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Vec<Layer>> {
     let ExprKind::Dict(entries) = &data.kind else {
-        return Err(Stop::new(
+        return Err(Obstacle::new(
             "it merges something other than a mapping",
             data.span,
         ));
@@ -53,7 +53,7 @@ pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<L
         for layer in layers {
             let below = layer.below(std::slice::from_ref(&name));
             all.push(below.ok_or_else(|| {
-                Stop::new(format!("a look-up is merged below `{name}`"), data.span)
+                Obstacle::new(format!("a look-up is merged below `{name}`"), data.span)
             })?);
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> Known<Vec<L
 }
 
 /// A mapping in the map as a block.
-pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> Known<Block> {
+pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> KnownNames<Block> {
     if let Some(value) = literal(data) {
         return Ok(Block::of_value(&value));
     }
@@ -75,9 +75,9 @@ pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> Known<Block> {
 }
 
 impl Text {
-    fn entry(&mut self, reader: &Reader<'_>, key: &Expr, value: &Expr) -> Known<()> {
+    fn entry(&mut self, reader: &Reader<'_>, key: &Expr, value: &Expr) -> KnownNames<()> {
         let name = literal(key).and_then(|key| Key::try_from(&key).ok());
-        let name = name.ok_or_else(|| Stop::new("it computes a key", key.span))?;
+        let name = name.ok_or_else(|| Obstacle::new("it computes a key", key.span))?;
         if let Some(value) = literal(value) {
             let one = Map::from_iter([(name, value)]);
             self.lines.push_str(&lines_of(&Value::from(one)));
@@ -111,7 +111,7 @@ impl Text {
     }
 
     /// The lines of a mapping, or of a value that is not one.
-    fn inner(&mut self, reader: &Reader<'_>, value: &Expr) -> Known<String> {
+    fn inner(&mut self, reader: &Reader<'_>, value: &Expr) -> KnownNames<String> {
         if let Some(value) = literal(value) {
             return Ok(lines_of(&value));
         }
@@ -147,7 +147,7 @@ impl Text {
     }
 
     /// The block, with the statements of the map that it needs.
-    fn block(self, reader: &Reader<'_>, data: &Expr) -> Known<Block> {
+    fn block(self, reader: &Reader<'_>, data: &Expr) -> KnownNames<Block> {
         let mut needed: Vec<String> = Vec::new();
         let mut asked = self.needs;
         while let Some(name) = asked.pop() {
@@ -161,7 +161,7 @@ impl Text {
             });
             let Some(value) = value else {
                 let why = format!("the table uses `{name}`, which map.jinja computes");
-                return Err(Stop::new(why, data.span));
+                return Err(Obstacle::new(why, data.span));
             };
             let mut names = Vec::new();
             names_of(value, &mut names);

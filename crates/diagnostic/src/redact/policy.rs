@@ -9,7 +9,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use crate::redact::{is_secret_name, texts};
 
 /// True if a name is meant.
-type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type NamePredicate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The values that are secret by themselves: those under certain names, encrypted texts, the passwords in URLs, and the
 /// whole pillar, unless it is [shown](Self::showing_pillar).
@@ -26,8 +26,8 @@ type Named = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// ```
 #[derive(Clone, Default)]
 pub struct Policy {
-    named: Vec<Named>,
-    excepted: Vec<Named>,
+    named: Vec<NamePredicate>,
+    excepted: Vec<NamePredicate>,
     shows_pillar: bool,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Search {
 
 /// A piece of a text that shows a secret.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Hit<'s> {
+pub(crate) struct SecretSpan<'s> {
     pub range: Range<usize>,
     /// The whole secret.
     pub secret: &'s str,
@@ -79,8 +79,8 @@ impl Search {
     }
 
     /// The secrets that a text shows, in order. Pieces of one secret that only white space separates are one hit.
-    pub fn hits(&self, text: &str) -> Vec<Hit<'_>> {
-        let mut hits: Vec<Hit<'_>> = Vec::new();
+    pub fn hits(&self, text: &str) -> Vec<SecretSpan<'_>> {
+        let mut hits: Vec<SecretSpan<'_>> = Vec::new();
         let Some(forms) = &self.forms else {
             return hits;
         };
@@ -97,7 +97,7 @@ impl Search {
                 {
                     last.range.end = found.end();
                 }
-                _ => hits.push(Hit {
+                _ => hits.push(SecretSpan {
                     range: found.range(),
                     secret,
                 }),
@@ -122,7 +122,7 @@ impl<'m> Message<'m> {
 
     /// True if a hit is the secret, and not an ordinary word of the message that equals it. An ordinary word is taken
     /// for the secret in quotes, in an excerpt, as a value after `:` or `=`, alone, and in the login of a URL.
-    pub(crate) fn has_value(&self, hit: &Hit<'_>) -> bool {
+    pub(crate) fn has_value(&self, hit: &SecretSpan<'_>) -> bool {
         if hit.range.start > self.excerpt || !is_ordinary(hit.secret) {
             return true;
         }

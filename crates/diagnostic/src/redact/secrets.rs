@@ -12,7 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use mapstack_value::{Key, Map, Value};
 use sha2::Sha256;
 
-use crate::message::Starred;
+use crate::message::MaskedTexts;
 use crate::redact::policy::{Policy, is_encrypted};
 use crate::redact::search::{Message, Search};
 use crate::redact::{stars, texts};
@@ -47,7 +47,7 @@ pub struct Secrets {
     keys: HashSet<String, RandomState>,
     search: OnceLock<Search>,
     /// Texts of files that were quoted last, without what is secret by now.
-    quoted: Arc<Mutex<Starred>>,
+    quoted: Arc<Mutex<MaskedTexts>>,
     everything_shown: bool,
     /// True if anything was kept back, by this or a clone.
     masked: Arc<AtomicBool>,
@@ -222,13 +222,13 @@ impl Secrets {
 
     /// Do something with the texts that are known without secrets, from message to message. Who comes while another
     /// thread has them begins with none.
-    pub(crate) fn with_known_texts<T>(&self, work: impl FnOnce(&mut Starred) -> T) -> T {
+    pub(crate) fn with_known_texts<T>(&self, work: impl FnOnce(&mut MaskedTexts) -> T) -> T {
         match self.quoted.try_lock() {
             Ok(mut known) => {
                 known.forget_many();
                 work(&mut known)
             }
-            Err(_) => work(&mut Starred::default()),
+            Err(_) => work(&mut MaskedTexts::default()),
         }
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use mapstack::Place;
 use mapstack::minion::FactPlace;
 use mapstack::value::{Key, Value};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
 use super::blocks::{Block, blocks_around};
 use super::compare::StateChange;
@@ -20,7 +20,7 @@ pub struct Cause {
     /// The expression of a template that printed it, if a line has several parts.
     pub expression: Option<String>,
     /// The position of the value, or of the line in its template or sls.
-    pub spot: Spot,
+    pub spot: ValuePosition,
 }
 
 /// The causes in the earlier and in the later state of the files.
@@ -49,9 +49,9 @@ pub struct FileCauses {
 
 /// A value or a line, with what it is made of.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(super) struct CausePiece {
     /// Its own position.
-    pub spot: Spot,
+    pub spot: ValuePosition,
     /// The parts that templates printed into it.
     pub parts: Vec<Part>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Part {
     /// The keys to it in the value of the expression.
     pub path: Vec<Key>,
     pub value: Option<Value>,
-    pub spot: Spot,
+    pub spot: ValuePosition,
 }
 
 impl Part {
@@ -89,11 +89,11 @@ impl Part {
     }
 }
 
-impl Piece {
+impl CausePiece {
     /// The causes of a piece that changed, given its counterparts in the other state. A line that was edited is the cause
     /// itself, and so is the tag of a block around it; of a line that stayed, the parts that are others; of one without
     /// such, the condition or loop around it.
-    fn causes(&self, others: &[&Piece], lines: Both<'_>) -> Vec<Cause> {
+    fn causes(&self, others: &[&CausePiece], lines: LinesOfBothSides<'_>) -> Vec<Cause> {
         let other_parts = || others.iter().flat_map(|other| &other.parts);
         let is_other = |part: &&Part| !other_parts().any(|other| part.is_same(other));
         let differ: Vec<&Part> = self.parts.iter().filter(is_other).collect();
@@ -115,14 +115,16 @@ impl Piece {
             (None, []) => self.parts.iter().map(Part::cause).collect(),
             (None, differ) => differ.iter().map(|part| part.cause()).collect(),
         };
-        causes.retain(|cause| cause.spot != Spot::Unknown && cause.spot != Spot::Argument);
+        causes.retain(|cause| {
+            cause.spot != ValuePosition::Unknown && cause.spot != ValuePosition::Argument
+        });
         without_repeats(causes)
     }
 
     /// True if another piece is from the same line, as far as its text says.
-    fn is_of_line(&self, other: &Piece) -> bool {
+    fn is_of_line(&self, other: &CausePiece) -> bool {
         match (&self.spot, &other.spot) {
-            (Spot::File { place: own, .. }, Spot::File { place, .. }) => {
+            (ValuePosition::File { place: own, .. }, ValuePosition::File { place, .. }) => {
                 line_text(own) == line_text(place)
             }
             (own, other) => own == other,
@@ -138,8 +140,8 @@ impl Piece {
 
     /// The line or a tag around it that is not in the other state; or, unless the line prints something there, the tag
     /// around the same line there that is not here.
-    pub fn edited(&self, is_there: bool, lines: Both<'_>) -> Option<Cause> {
-        let Spot::File { place, .. } = &self.spot else {
+    pub fn edited(&self, is_there: bool, lines: LinesOfBothSides<'_>) -> Option<Cause> {
+        let ValuePosition::File { place, .. } = &self.spot else {
             return None;
         };
         if lines.there.is_empty() {
@@ -149,7 +151,7 @@ impl Piece {
             return Some(self.own());
         };
         let is_in = |block: &Cause, lines: &Lines<'_>| match &block.spot {
-            Spot::File { place, .. } => lines.place(line_text(place)).is_some(),
+            ValuePosition::File { place, .. } => lines.place(line_text(place)).is_some(),
             _ => true,
         };
         let mut own = self.blocks().into_iter();
@@ -163,7 +165,7 @@ impl Piece {
     /// The conditions and loops around it, the innermost first.
     pub fn blocks(&self) -> Vec<Cause> {
         match &self.spot {
-            Spot::File { place, .. } => blocks_of(place),
+            ValuePosition::File { place, .. } => blocks_of(place),
             _ => Vec::new(),
         }
     }
@@ -184,8 +186,8 @@ fn blocks_of(place: &Place) -> Vec<Cause> {
 }
 
 /// A position in a file.
-pub(super) fn in_file(place: Place) -> Spot {
-    Spot::File {
+pub(super) fn in_file(place: Place) -> ValuePosition {
+    ValuePosition::File {
         place,
         computed: false,
         secret: false,
@@ -202,7 +204,7 @@ pub(super) struct Lines<'t>(HashMap<&'t str, (&'t Place, usize)>);
 
 /// The lines of the files in the state of the files at hand and in the other one.
 #[derive(Clone, Copy)]
-pub(super) struct Both<'l> {
+pub(super) struct LinesOfBothSides<'l> {
     pub here: &'l Lines<'l>,
     pub there: &'l Lines<'l>,
 }
@@ -265,10 +267,10 @@ fn without_repeats(causes: Vec<Cause>) -> Vec<Cause> {
 }
 
 /// The file and the line of a position.
-fn line_of(spot: &Spot) -> Option<(&str, usize)> {
+fn line_of(spot: &ValuePosition) -> Option<(&str, usize)> {
     match spot {
-        Spot::File { place, .. } => Some((&place.file, place.line())),
-        Spot::Fact {
+        ValuePosition::File { place, .. } => Some((&place.file, place.line())),
+        ValuePosition::Fact {
             place: Some(FactPlace::File(place)),
             ..
         } => Some((&place.file, place.mark?.line as usize)),
@@ -283,9 +285,9 @@ pub(super) fn causes<'t>(
     known: &KnownLines<'t>,
 ) -> StateCauses {
     let lines = sides.map(|side| known.of(&side.sources));
-    let both = |pieces: [&[Piece]; 2]| -> Causes {
+    let both = |pieces: [&[CausePiece]; 2]| -> Causes {
         [0, 1].map(|side| {
-            let others: Vec<&Piece> = pieces[1 - side].iter().collect();
+            let others: Vec<&CausePiece> = pieces[1 - side].iter().collect();
             let own = pieces[side].iter();
             let all = own.flat_map(|piece| piece.causes(&others, on_side(&lines, side)));
             without_repeats(all.collect())
@@ -321,13 +323,13 @@ pub(super) fn causes<'t>(
 }
 
 /// The causes of parts that templates printed.
-fn of_parts(pieces: &[Piece]) -> Vec<Cause> {
+fn of_parts(pieces: &[CausePiece]) -> Vec<Cause> {
     let parts = pieces.iter().flat_map(|piece| &piece.parts);
     without_repeats(parts.map(Part::cause).collect())
 }
 
-fn on_side<'l>(lines: &'l [Rc<Lines<'l>>; 2], side: usize) -> Both<'l> {
-    Both {
+fn on_side<'l>(lines: &'l [Rc<Lines<'l>>; 2], side: usize) -> LinesOfBothSides<'l> {
+    LinesOfBothSides {
         here: &lines[side],
         there: &lines[1 - side],
     }
@@ -343,7 +345,8 @@ fn of_lines<'t>(
     for Hunk(ranges) in hunks(files.map(|file| &*file.text)) {
         let pieces = [0, 1].map(|side| files[side].lines.range(ranges[side].clone()));
         for side in [0, 1] {
-            let others: Vec<&Piece> = pieces[1 - side].clone().map(|(_, piece)| piece).collect();
+            let others: Vec<&CausePiece> =
+                pieces[1 - side].clone().map(|(_, piece)| piece).collect();
             for (number, piece) in pieces[side].clone() {
                 let causes = piece.causes(&others, on_side(&lines, side));
                 if !causes.is_empty() {

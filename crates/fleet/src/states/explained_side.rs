@@ -11,12 +11,13 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, MapKind, Value};
 use mapstack_files::{ManagedFile, ManagedFiles};
 use mapstack_lineage::{
-    Ancestry, ExplainedStates, FileLines, Lineage, Reason, Spot, StateOrigin, StatesExplainer,
+    Ancestry, ExplainedStates, FileLines, Lineage, Reason, StateOrigin, StatesExplainer,
+    ValuePosition,
 };
 use mapstack_states::GotSls;
 
 use super::arguments::attribute;
-use super::causes::{Both, Cause, KnownLines, Part, Piece, in_file};
+use super::causes::{Cause, CausePiece, KnownLines, LinesOfBothSides, Part, in_file};
 use super::compare::{FileChange, StateChange};
 use super::hunks::{Hunk, hunks};
 use super::plan::{PlannedFile, PlannedText, StateName};
@@ -30,7 +31,7 @@ pub(super) const MAX_FILES: usize = 20;
 const MAX_LINES: usize = 120;
 
 /// The states that changed on a minion, as one state of the files has them.
-pub(super) struct Asked<'a> {
+pub(super) struct ChangedStates<'a> {
     /// The minion with its pillar there.
     pub minion: &'a Minion,
     /// The sls that is run, if it is not what top files give.
@@ -48,7 +49,7 @@ type SlsTexts = HashMap<(String, String), Place>;
 #[derive(Default)]
 pub(super) struct ExplainedStateSide {
     /// The ID and the function, if the state is there.
-    declared: Vec<Piece>,
+    declared: Vec<CausePiece>,
     /// The place that gives the minion the sls of the state.
     given_by: Option<Place>,
     /// The sls of the minion.
@@ -56,7 +57,7 @@ pub(super) struct ExplainedStateSide {
     /// The state is in this sls.
     own_sls: Option<(String, String)>,
     /// Beside the changes of arguments, the value or its items.
-    pub arguments: Vec<Vec<Piece>>,
+    pub arguments: Vec<Vec<CausePiece>>,
     /// Beside the changes of files.
     pub files: Vec<ExplainedFileSide>,
     /// The files of which the arguments are made.
@@ -67,11 +68,11 @@ pub(super) struct ExplainedStateSide {
 #[derive(Default)]
 pub(super) struct ExplainedFileSide {
     /// Beside the changes of attributes, the arguments that set them.
-    pub attributes: Vec<Vec<Piece>>,
+    pub attributes: Vec<Vec<CausePiece>>,
     /// Its text, if both states of the files know it.
     pub text: Arc<str>,
     /// The lines that changed.
-    pub lines: BTreeMap<usize, Piece>,
+    pub lines: BTreeMap<usize, CausePiece>,
     /// The templates that its lines are from.
     pub sources: Vec<Place>,
 }
@@ -97,7 +98,7 @@ impl ExplainedStateSide {
             return given_by.map(cause).collect();
         };
         let [here, there] = [here, there].map(|place| known.of(from_ref(place)));
-        let both = Both {
+        let both = LinesOfBothSides {
             here: &here,
             there: &there,
         };
@@ -116,7 +117,10 @@ impl ExplainedStateSide {
 }
 
 /// Ask one state of the files where the states that changed come from; nothing if that cannot be known.
-pub(super) fn explained(fleet: &Fleet<'_>, asked: &Asked<'_>) -> Option<Vec<ExplainedStateSide>> {
+pub(super) fn explained(
+    fleet: &Fleet<'_>,
+    asked: &ChangedStates<'_>,
+) -> Option<Vec<ExplainedStateSide>> {
     let (engine, gatherer) = (fleet.engine(), fleet.states()?.gatherer());
     let minion = &*engine.with_tree_grains(asked.minion);
     let pillar = fleet.pillars().and_then(|pillars| {
@@ -156,7 +160,7 @@ pub(super) fn explained(fleet: &Fleet<'_>, asked: &Asked<'_>) -> Option<Vec<Expl
     Some(side.all(asked, &names))
 }
 
-impl Asked<'_> {
+impl ChangedStates<'_> {
     /// The names of the states, as far as they are there.
     fn names(&self) -> Vec<&StateName> {
         let names = self.changes.iter();
@@ -186,7 +190,7 @@ struct Side<'x> {
 }
 
 impl Side<'_> {
-    fn all(&mut self, asked: &Asked<'_>, names: &[&StateName]) -> Vec<ExplainedStateSide> {
+    fn all(&mut self, asked: &ChangedStates<'_>, names: &[&StateName]) -> Vec<ExplainedStateSide> {
         let ids: Vec<Key> = names.iter().map(|name| Key::from(&*name.id)).collect();
         let mut states = self.explainer.states(&ids);
         if let Some(pillar) = &self.pillar {
@@ -298,7 +302,7 @@ fn of_lines(
     }
     lineage.visit_below(std::slice::from_ref(&path), &mut |steps, known| {
         let is_line = matches!(steps, [_, Key::Int(_), last] if last.as_str() == Some("text"));
-        if is_line && let Spot::File { place, .. } = &known.spot {
+        if is_line && let ValuePosition::File { place, .. } = &known.spot {
             add_source(&mut side.sources, place);
         }
     });
@@ -327,7 +331,7 @@ struct OfFile<'l> {
 
 impl OfFile<'_> {
     /// A line with the expressions that printed parts of it.
-    fn line(&mut self, at: &[Key], known: &Ancestry) -> Piece {
+    fn line(&mut self, at: &[Key], known: &Ancestry) -> CausePiece {
         let mut expressions = Vec::new();
         if let Some(Value::Map(line)) = self.lineage.at(at).map(|line| line.value) {
             expressions.extend(
@@ -355,7 +359,7 @@ impl OfFile<'_> {
         }
         match parts.is_empty() {
             true => piece(known),
-            false => Piece {
+            false => CausePiece {
                 spot: known.spot.clone(),
                 parts,
             },
@@ -381,9 +385,9 @@ impl OfFile<'_> {
 }
 
 /// A value with what it is made of.
-fn piece(known: &Ancestry) -> Piece {
+fn piece(known: &Ancestry) -> CausePiece {
     let is_own = known.printed.is_empty() && known.inputs.is_empty();
-    Piece {
+    CausePiece {
         spot: known.spot.clone(),
         parts: match is_own {
             true => Vec::new(),
@@ -431,7 +435,7 @@ impl OfState<'_> {
 
     /// The pieces of an argument, or of a part of the name. Of a list that is another than before, the items that are not
     /// in the other one.
-    fn pieces(&self, path: &[Key], value: &Value, other: Option<&Value>) -> Vec<Piece> {
+    fn pieces(&self, path: &[Key], value: &Value, other: Option<&Value>) -> Vec<CausePiece> {
         let is = |part: &str| path == [Key::from(part)];
         let is_name = |part: &str, own: &str| is(part) && value.as_str() == Some(own);
         if is_name("name", &self.name.name) {
@@ -475,18 +479,18 @@ impl OfState<'_> {
         self.at(&["source".into(), Key::of_index(at)])
     }
 
-    fn of_id(&self) -> Option<Piece> {
+    fn of_id(&self) -> Option<CausePiece> {
         let known = self.states.lineage.key_at(&[Key::from(&*self.name.id)])?;
         Some(piece(&known))
     }
 
-    fn of_function(&self) -> Option<Piece> {
+    fn of_function(&self) -> Option<CausePiece> {
         let known = self.states.lineage.key_at(&self.path(&[]))?;
         Some(piece(&known))
     }
 
     /// The ID and the function.
-    fn declared(&self) -> Vec<Piece> {
+    fn declared(&self) -> Vec<CausePiece> {
         [self.of_id(), self.of_function()]
             .into_iter()
             .flatten()
@@ -494,7 +498,7 @@ impl OfState<'_> {
     }
 
     /// The pieces of the name that the function gets: one of several, or the ID.
-    fn of_name(&self) -> Option<Piece> {
+    fn of_name(&self) -> Option<CausePiece> {
         let is_it = |known: &Ancestry| known.value.as_str() == Some(&*self.name.name);
         if let Some(known) = self.at(&["name".into()]).filter(is_it) {
             return Some(piece(&known));
@@ -511,7 +515,7 @@ impl OfState<'_> {
     }
 
     /// Beside the changes of a file's attributes, the arguments that set them.
-    fn attributes(&self, file: &FileChange) -> Vec<Vec<Piece>> {
+    fn attributes(&self, file: &FileChange) -> Vec<Vec<CausePiece>> {
         let all = self.at(&[]).map(|known| known.value);
         let names: Vec<Key> = all
             .iter()
@@ -538,7 +542,7 @@ impl OfState<'_> {
         }
         let lineage = &self.states.lineage;
         lineage.visit_below(&self.path(&[]), &mut |_, known| {
-            if let Spot::File { place, .. } = &known.spot {
+            if let ValuePosition::File { place, .. } = &known.spot {
                 add_source(&mut sources, place);
             }
         });

@@ -8,14 +8,14 @@ use mapstack::minion::Minion;
 
 use super::causes::{KnownLines, StateCauses, causes};
 use super::compare::StateChange;
-use super::explained_side::{Asked, ExplainedStateSide, explained};
+use super::explained_side::{ChangedStates, ExplainedStateSide, explained};
 use super::pair::{Places, PlanChange, StatesPair};
 use super::reactions::Reaction;
 use super::unknown::UnknownCause;
 use crate::departed::{Departed, DepartedPart, DepartedUse};
 use crate::example::Example;
 use crate::fleet::Fleet;
-use crate::own::Own;
+use crate::own::MinionNames;
 
 /// The same change of what states do on some minions.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub struct StateGroups {
     /// The things that Salt no longer has.
     departed: BTreeMap<DepartedPart, Departed>,
     /// The groups of pairs that were seen, by their address.
-    by_pair: HashMap<usize, Known>,
+    by_pair: HashMap<usize, PairGroups>,
     /// True if any were compared.
     are_compared: bool,
     /// The number of changes of which the causes were not asked for.
@@ -66,7 +66,7 @@ pub struct StateGroups {
 }
 
 /// The groups of a pair and what is unknown of it. The pair itself is not kept, but no other gets its address.
-type Known = (Weak<StatesPair>, Vec<usize>, Vec<usize>);
+type PairGroups = (Weak<StatesPair>, Vec<usize>, Vec<usize>);
 
 /// Pairs that are remembered before starting over.
 const MAX_PAIRS: usize = 128;
@@ -258,7 +258,11 @@ impl StateGroups {
         }
         let mut causes = Vec::new();
         if !pair.rest.unknown.is_empty() || !pair.rest.relisted.is_empty() {
-            let own = example().minions.first().map(Own::of).unwrap_or_default();
+            let own = example()
+                .minions
+                .first()
+                .map(MinionNames::of)
+                .unwrap_or_default();
             for cause in &pair.rest.unknown {
                 causes.push(self.cause(cause, &own));
             }
@@ -281,7 +285,7 @@ impl StateGroups {
         example: &Arc<Example>,
     ) -> usize {
         let is_run = pair.sls.is_some();
-        let key = change.key(&Own::default(), !is_run);
+        let key = change.key(&MinionNames::default(), !is_run);
         let next = self.groups.len();
         let at = *self.by_key.entry(key).or_insert(next);
         if at == next {
@@ -302,7 +306,7 @@ impl StateGroups {
         at
     }
 
-    fn cause(&mut self, cause: &UnknownCause, own: &Own) -> usize {
+    fn cause(&mut self, cause: &UnknownCause, own: &MinionNames) -> usize {
         let key = format!("{}\0{}", cause.reason, own.alike(&cause.state.key()));
         let next = self.unknown.len();
         let at = *self.by_cause.entry(key).or_insert(next);
@@ -325,7 +329,7 @@ fn causes_of(
     changes: &[&StateChange],
 ) -> Vec<StateCauses> {
     let [old, new] = [0, 1].map(|side| {
-        let asked = minions[side].map(|minion| Asked {
+        let asked = minions[side].map(|minion| ChangedStates {
             minion,
             run,
             changes,
@@ -359,8 +363,8 @@ impl StatesGroup {
     #[must_use]
     pub fn alike(&self) -> String {
         let own = match (&self.minions[..], &self.example.minions[..]) {
-            ([_], [example, ..]) => Own::of(example),
-            _ => Own::default(),
+            ([_], [example, ..]) => MinionNames::of(example),
+            _ => MinionNames::default(),
         };
         self.change.key(&own, self.runs.is_empty())
     }

@@ -7,11 +7,11 @@ use super::compare::{FileChange, StateChange};
 use super::hunks::{Hunk, hunks};
 use super::plan::{PlannedFile, PlannedText, StateName};
 use crate::change::Change;
-use crate::own::Own;
+use crate::own::MinionNames;
 
 impl StateChange {
     /// A text that equal changes have in common; `own` has the names of a minion, which are left out.
-    pub(crate) fn key(&self, own: &Own, with_reactions: bool) -> String {
+    pub(crate) fn key(&self, own: &MinionNames, with_reactions: bool) -> String {
         let name = |state: &Option<StateName>| state.as_ref().map(|state| own.alike(&state.key()));
         let change = |change: &Change| {
             let values = [change.old.as_ref(), change.new.as_ref()];
@@ -43,7 +43,7 @@ const CONTEXT: usize = 2;
 
 /// A digest of the lines that change in a text, with those beside them: the rest of the text can be another one on each
 /// minion. `None` if a side has no text, or the lines were not compared.
-fn changed_lines(file: &FileChange, own: &Own) -> Option<String> {
+fn changed_lines(file: &FileChange, own: &MinionNames) -> Option<String> {
     let text = |side: &Option<PlannedFile>| match &side.as_ref()?.text {
         PlannedText::Bytes(bytes) if file.has_text => {
             Some(own.alike(std::str::from_utf8(bytes).ok()?))
@@ -65,7 +65,7 @@ fn changed_lines(file: &FileChange, own: &Own) -> Option<String> {
     Some(encode(Sha256::digest(lines.collect::<String>())))
 }
 
-fn of_file(file: &PlannedFile, own: &Own, has_text: bool) -> (String, String) {
+fn of_file(file: &PlannedFile, own: &MinionNames, has_text: bool) -> (String, String) {
     let text = match &file.text {
         _ if !has_text => String::new(),
         PlannedText::Nothing => "nothing".to_owned(),
@@ -106,7 +106,7 @@ mod tests {
             attributes: Vec::new(),
             has_text: true,
         };
-        changed_lines(&change, &Own::default())
+        changed_lines(&change, &MinionNames::default())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::plans::{Planned, StatePlans, WantedStates};
+use super::plans::{SharedPlan, StatePlans, WantedStates};
 use crate::reach::ChangedFiles;
 
 /// An sls that is run, by saltenv and name; or none for all that top files give.
@@ -18,7 +18,7 @@ struct KnownPlan {
     /// True if the states are not refused.
     works: bool,
     /// The plan, unless it was forgotten.
-    plan: Option<Arc<Planned>>,
+    plan: Option<Arc<SharedPlan>>,
 }
 
 /// The plans that are kept for a fleet: each has many states with their files, and minions may have no plan in common.
@@ -32,7 +32,7 @@ pub(crate) struct PlanRoom {
 const MAX_KEPT: usize = 128;
 
 impl KnownPlans {
-    pub(crate) fn add(&mut self, run: RunKey, plan: Arc<Planned>) {
+    pub(crate) fn add(&mut self, run: RunKey, plan: Arc<SharedPlan>) {
         let known = KnownPlan {
             works: plan.errors.is_empty(),
             plan: Some(plan),
@@ -41,12 +41,12 @@ impl KnownPlans {
     }
 
     /// The plan of a run, if it is kept.
-    pub(crate) fn get(&self, run: &RunKey) -> Option<&Arc<Planned>> {
+    pub(crate) fn get(&self, run: &RunKey) -> Option<&Arc<SharedPlan>> {
         self.0.get(run)?.plan.as_ref()
     }
 
     /// The runs that work, with their plans as far as these are kept.
-    pub(crate) fn working(&self) -> impl Iterator<Item = (&RunKey, Option<&Arc<Planned>>)> {
+    pub(crate) fn working(&self) -> impl Iterator<Item = (&RunKey, Option<&Arc<SharedPlan>>)> {
         let working = self.0.iter().filter(|(_, known)| known.works);
         working.map(|(run, known)| (run, known.plan.as_ref()))
     }

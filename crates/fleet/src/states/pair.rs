@@ -8,15 +8,15 @@ use mapstack::value::Str;
 use super::compare::{PlanChanges, StateChange, compare};
 use super::order::OrderChange;
 use super::plan::StateName;
-use super::plans::{Planned, StatePlans};
+use super::plans::{SharedPlan, StatePlans};
 use crate::departed::DepartedUse;
-use crate::failures::{Turn, turns};
-use crate::own::Own;
+use crate::failures::{ErrorTurn, turns};
+use crate::own::MinionNames;
 
 /// The plans of minions that share them, before and after a change.
 pub struct StatesPair {
     /// The plans, which stay, so that their addresses do.
-    pub(crate) sides: [Arc<Planned>; 2],
+    pub(crate) sides: [Arc<SharedPlan>; 2],
     /// The sls that is run, if it is not what top files give.
     pub(crate) sls: Option<String>,
     /// The changes, each with its places.
@@ -26,7 +26,7 @@ pub struct StatesPair {
     /// The functions and arguments that the states use and that left Salt.
     pub(crate) departed: Vec<DepartedUse>,
     /// The errors that keep minions from the states in one of the files' states or in both.
-    pub(crate) failures: Vec<(Turn, Error)>,
+    pub(crate) failures: Vec<(ErrorTurn, Error)>,
 }
 
 impl std::fmt::Debug for StatesPair {
@@ -53,7 +53,7 @@ pub enum PlanChange {
 impl PlanChange {
     /// A text that equal changes have in common, with a digest in place of each text of a file; `own` has the names of a
     /// minion, which are left out.
-    pub(crate) fn key(&self, own: &Own, with_reactions: bool) -> String {
+    pub(crate) fn key(&self, own: &MinionNames, with_reactions: bool) -> String {
         match self {
             PlanChange::State(change) => change.key(own, with_reactions),
             PlanChange::Order(change) => {
@@ -67,7 +67,7 @@ impl PlanChange {
 impl StatesPair {
     pub(crate) fn of(
         [before, after]: [&StatePlans<'_>; 2],
-        sides: [Arc<Planned>; 2],
+        sides: [Arc<SharedPlan>; 2],
         sls: Option<String>,
     ) -> Self {
         let [old, new] = &sides;
@@ -80,7 +80,7 @@ impl StatesPair {
             false => PlanChanges::default(),
         };
         rest.keep(after.shown());
-        let place = |plans: &StatePlans<'_>, side: &Planned, state: Option<&StateName>| {
+        let place = |plans: &StatePlans<'_>, side: &SharedPlan, state: Option<&StateName>| {
             state.map(|state| plans.place(side, state))
         };
         let states = std::mem::take(&mut rest.states).into_iter();
@@ -116,7 +116,7 @@ impl StatesPair {
 
     /// True if it fails, and with the errors that it had.
     pub(crate) fn fails_still(&self) -> bool {
-        let is_still = |(turn, _): &(Turn, Error)| *turn == Turn::Still;
+        let is_still = |(turn, _): &(ErrorTurn, Error)| *turn == ErrorTurn::Still;
         !self.failures.is_empty() && self.failures.iter().all(is_still)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::plan::{PlannedState, StateName};
 
 /// The positions of a state before and after. One of them is missing if it appears or vanishes.
-pub(super) type Both = (Option<usize>, Option<usize>);
+pub(super) type StatePositions = (Option<usize>, Option<usize>);
 
 /// The parts of a name that have to be equal, and how many states may share them.
 struct Level {
@@ -44,7 +44,10 @@ const LEVELS: [Level; 6] = [
 ];
 
 /// The pairs of states, in the order in which they run now; those that vanish come where they were.
-pub(super) fn pairs(before: &[Arc<PlannedState>], after: &[Arc<PlannedState>]) -> Vec<Both> {
+pub(super) fn pairs(
+    before: &[Arc<PlannedState>],
+    after: &[Arc<PlannedState>],
+) -> Vec<StatePositions> {
     let is_same = |(old, new): (&Arc<PlannedState>, &Arc<PlannedState>)| {
         Arc::ptr_eq(old, new) || old.name == new.name
     };
@@ -71,7 +74,7 @@ pub(super) fn pairs(before: &[Arc<PlannedState>], after: &[Arc<PlannedState>]) -
             }
         }
     }
-    let mut pairs: Vec<Both> = Vec::with_capacity(after.len());
+    let mut pairs: Vec<StatePositions> = Vec::with_capacity(after.len());
     let mut gone = (0..before.len()).filter(|at| !is_taken[*at]).peekable();
     for (at, old) in partner.into_iter().enumerate() {
         if let Some(old) = old {

@@ -51,14 +51,14 @@ pub struct PlannedState {
     /// The files that it makes, in the order of their paths.
     pub files: Vec<PlannedFile>,
     /// The states to whose changes it reacts, by their positions.
-    pub reacts: Vec<(usize, Reacts)>,
+    pub reacts: Vec<(usize, ReactionKind)>,
     /// True if its state module does something about what it watches.
     pub watches: bool,
 }
 
 /// The way in which a state reacts to changes of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reacts {
+pub enum ReactionKind {
     /// By `watch` or `listen`: `mod_watch` of its module is called.
     Watching,
     /// By `onchanges`: it runs.
@@ -261,7 +261,9 @@ impl MinionPlan {
         }
         for (at, to) in reacts {
             if let Some(state) = self.states.get_mut(at) {
-                Arc::make_mut(state).reacts.push((to, Reacts::Watching));
+                Arc::make_mut(state)
+                    .reacts
+                    .push((to, ReactionKind::Watching));
             }
         }
     }
@@ -308,8 +310,8 @@ fn planned(
 ) -> PlannedState {
     let reacts = run.after.iter().filter_map(|(at, requisite)| {
         let reacts = match requisite {
-            Requisite::Watch | Requisite::WatchAny => Reacts::Watching,
-            Requisite::Onchanges | Requisite::OnchangesAny => Reacts::Running,
+            Requisite::Watch | Requisite::WatchAny => ReactionKind::Watching,
+            Requisite::Onchanges | Requisite::OnchangesAny => ReactionKind::Running,
             _ => return None,
         };
         Some((*positions.get(at)?, reacts))

@@ -9,13 +9,13 @@ use mapstack::minion::Minion;
 use mapstack::trace::FileReadKind;
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, Error};
-use mapstack_files::{Candidate, FileOfMinion, Found, SharedFiles};
+use mapstack_files::{Candidate, FileOfMinion, SharedFiles, SourceLookup};
 use mapstack_states::{Compiled, Gatherer, OwnModules, Places, TopOptions};
 
 use super::known::KnownPlans;
 use super::plan::{MinionPlan, PlannedText, StateName};
 use crate::departed::{DepartedUse, modules_leave};
-use crate::reach::{ChangedFiles, Looked};
+use crate::reach::{ChangedFiles, FileAccess};
 
 /// The states that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +47,15 @@ pub struct StatePlans<'e> {
     /// True if top files are plain YAML, and nothing else gives minions their sls.
     has_plain_top: bool,
     /// The plans so far, by the addresses of what they are made of.
-    known: Mutex<HashMap<Vec<usize>, Arc<Planned>>>,
+    known: Mutex<HashMap<Vec<usize>, Arc<SharedPlan>>>,
     /// The plan of an sls that is not there.
-    nothing: Arc<Planned>,
+    nothing: Arc<SharedPlan>,
     /// The state modules of the file server, once they are asked for.
     own: OnceLock<OwnModules>,
 }
 
 /// The states and files of minions that have the same ones, or why there are none.
-pub(crate) struct Planned {
+pub(crate) struct SharedPlan {
     pub compiled: Arc<Compiled>,
     pub plan: MinionPlan,
     /// The errors that keep minions from the states.
@@ -65,10 +65,10 @@ pub(crate) struct Planned {
     /// Its files, which stay, so that their addresses do.
     files: Vec<FileOfMinion>,
     /// The plans that it is joined of.
-    joined: Vec<Arc<Planned>>,
+    joined: Vec<Arc<SharedPlan>>,
 }
 
-impl std::fmt::Debug for Planned {
+impl std::fmt::Debug for SharedPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Planned");
         shown.field("plan", &self.plan).finish_non_exhaustive()
@@ -94,7 +94,7 @@ impl<'e> StatePlans<'e> {
                 files: true,
             },
             known: Mutex::default(),
-            nothing: Arc::new(Planned::nothing()),
+            nothing: Arc::new(SharedPlan::nothing()),
             own: OnceLock::new(),
         }
     }
@@ -124,18 +124,18 @@ impl<'e> StatePlans<'e> {
     }
 
     /// The plan of the states that top files give a minion.
-    pub(crate) fn of_top(&self, minion: &Minion) -> Arc<Planned> {
+    pub(crate) fn of_top(&self, minion: &Minion) -> Arc<SharedPlan> {
         match self.gatherer.compiled(minion) {
             Ok(compiled) => self.planned(minion, compiled),
-            Err(error) => Arc::new(Planned {
+            Err(error) => Arc::new(SharedPlan {
                 errors: vec![error],
-                ..Planned::nothing()
+                ..SharedPlan::nothing()
             }),
         }
     }
 
     /// The plan of the states of an sls; nothing if it is not there.
-    pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<Planned> {
+    pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<SharedPlan> {
         match self.gatherer.path(saltenv, name) {
             Some(_) => self.planned(
                 minion,
@@ -174,7 +174,7 @@ impl<'e> StatePlans<'e> {
     }
 
     /// Several plans as one.
-    pub(crate) fn joined(&self, plans: Vec<Arc<Planned>>) -> Arc<Planned> {
+    pub(crate) fn joined(&self, plans: Vec<Arc<SharedPlan>>) -> Arc<SharedPlan> {
         let mut key: Vec<usize> = plans
             .iter()
             .map(|plan| Arc::as_ptr(plan) as usize)
@@ -189,7 +189,7 @@ impl<'e> StatePlans<'e> {
         if let Some(known) = known().get(&key) {
             return known.clone();
         }
-        let planned = Arc::new(Planned::joined(plans));
+        let planned = Arc::new(SharedPlan::joined(plans));
         known().entry(key).or_insert(planned).clone()
     }
 
@@ -197,10 +197,10 @@ impl<'e> StatePlans<'e> {
     /// states.
     pub(crate) fn of_top_after(
         &self,
-        before: &Arc<Planned>,
+        before: &Arc<SharedPlan>,
         minion: &Minion,
         changed: Option<&ChangedFiles>,
-    ) -> Arc<Planned> {
+    ) -> Arc<SharedPlan> {
         let staying = self.top_stays(changed);
         match changed.filter(|changed| staying && self.stays(before, changed)) {
             Some(changed) => self.planned_after(before, minion, changed),
@@ -209,12 +209,12 @@ impl<'e> StatePlans<'e> {
     }
 
     /// True if no change reaches the states that top files give a minion, nor the files that these make.
-    pub(crate) fn leaves_top(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+    pub(crate) fn leaves_top(&self, before: &SharedPlan, changed: Option<&ChangedFiles>) -> bool {
         self.top_stays(changed) && self.leaves(before, changed)
     }
 
     /// True if no change reaches compiled states, nor the files that these make.
-    pub(crate) fn leaves(&self, before: &Planned, changed: Option<&ChangedFiles>) -> bool {
+    pub(crate) fn leaves(&self, before: &SharedPlan, changed: Option<&ChangedFiles>) -> bool {
         let is_left = |changed: &ChangedFiles| {
             self.stays(before, changed)
                 && !before.files.iter().any(|one| self.reaches(one, changed))
@@ -235,11 +235,11 @@ impl<'e> StatePlans<'e> {
     /// The same of an sls.
     pub(crate) fn of_sls_after(
         &self,
-        before: &Arc<Planned>,
+        before: &Arc<SharedPlan>,
         minion: &Minion,
         run: (&str, &str),
         changed: Option<&ChangedFiles>,
-    ) -> Arc<Planned> {
+    ) -> Arc<SharedPlan> {
         let has_sls = self.has_sls(run);
         match changed.filter(|changed| has_sls && self.stays(before, changed)) {
             Some(changed) => self.planned_after(before, minion, changed),
@@ -248,7 +248,7 @@ impl<'e> StatePlans<'e> {
     }
 
     /// True if no change can reach compiled states; their files are something else.
-    fn stays(&self, before: &Planned, changed: &ChangedFiles) -> bool {
+    fn stays(&self, before: &SharedPlan, changed: &ChangedFiles) -> bool {
         let is_whole = before.errors.is_empty() && !before.compiled.sls.is_empty();
         let has_one_saltenv = self.engine.files().envs().len() < 2;
         let sls = before.compiled.sls.iter();
@@ -261,7 +261,7 @@ impl<'e> StatePlans<'e> {
         looked_for(one).any(|looked| changed.has(looked)) || one.file.gets_other_mode(self.engine)
     }
 
-    fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<Planned> {
+    fn planned(&self, minion: &Minion, compiled: Arc<Compiled>) -> Arc<SharedPlan> {
         let files = self.files.of(minion, &compiled);
         let only = match &self.wanted {
             WantedStates::Top(only) => &only[..],
@@ -275,10 +275,10 @@ impl<'e> StatePlans<'e> {
     /// The plan of states that a change does not reach. Only files that it reaches are made again.
     fn planned_after(
         &self,
-        before: &Arc<Planned>,
+        before: &Arc<SharedPlan>,
         minion: &Minion,
         changed: &ChangedFiles,
-    ) -> Arc<Planned> {
+    ) -> Arc<SharedPlan> {
         let reached = before.files.iter().filter(|one| self.reaches(one, changed));
         let reached: HashSet<usize> = reached.map(|one| one.file.state.position).collect();
         if reached.is_empty() {
@@ -298,7 +298,7 @@ impl<'e> StatePlans<'e> {
         &self,
         (compiled, files): (Arc<Compiled>, Vec<FileOfMinion>),
         plan: impl FnOnce(&Compiled, &[FileOfMinion]) -> MinionPlan,
-    ) -> Arc<Planned> {
+    ) -> Arc<SharedPlan> {
         let addresses = files.iter().flat_map(|one| {
             [
                 Arc::as_ptr(&one.file) as usize,
@@ -314,7 +314,7 @@ impl<'e> StatePlans<'e> {
             return known.clone();
         }
         let plan = plan(&compiled, &files);
-        let planned = Arc::new(Planned::of(compiled, files, plan));
+        let planned = Arc::new(SharedPlan::of(compiled, files, plan));
         let mut known = known();
         if known.len() >= MAX_PLANS {
             known.clear();
@@ -323,7 +323,11 @@ impl<'e> StatePlans<'e> {
     }
 
     /// The states and arguments of a plan that Salt no longer has, as it had in the version of an earlier state.
-    pub(crate) fn departed(&self, before: &StatePlans<'_>, planned: &Planned) -> Vec<DepartedUse> {
+    pub(crate) fn departed(
+        &self,
+        before: &StatePlans<'_>,
+        planned: &SharedPlan,
+    ) -> Vec<DepartedUse> {
         if !modules_leave([before, self].map(|plans| plans.engine.salt_version())) {
             return Vec::new();
         }
@@ -333,7 +337,7 @@ impl<'e> StatePlans<'e> {
     }
 
     /// The place of a state, as a file and a line, or the file alone where a template makes the ID.
-    pub(crate) fn place(&self, planned: &Planned, state: &StateName) -> String {
+    pub(crate) fn place(&self, planned: &SharedPlan, state: &StateName) -> String {
         let places = Places::new(self.engine, &planned.compiled.sls);
         places.of_id(&state.sls, &state.saltenv, &state.id).0
     }
@@ -355,7 +359,7 @@ fn has_plain_top(engine: &Engine, options: &TopOptions) -> bool {
         && files.envs().into_iter().all(is_plain)
 }
 
-impl Planned {
+impl SharedPlan {
     /// The saltenvs and names of the sls that top files give.
     pub(crate) fn given(&self) -> Vec<(String, String)> {
         let sls = self.compiled.sls.iter();
@@ -366,14 +370,14 @@ impl Planned {
     }
 
     /// The files that its known parts are made of, and those that were looked for.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = Looked<'_>> {
+    pub(crate) fn reads(&self) -> impl Iterator<Item = FileAccess<'_>> {
         let plans = std::iter::once(self).chain(self.joined.iter().map(|plan| &**plan));
         plans.flat_map(|plan| {
             let sls = plan.compiled.sls.iter().filter(|_| plan.joined.is_empty());
             let of_sls = sls.flat_map(|sls| &sls.rendered.reads);
             let of_files = plan.files.iter().filter(|one| !is_unknown(one));
             of_sls
-                .map(Looked::from)
+                .map(FileAccess::from)
                 .chain(of_files.flat_map(looked_for))
         })
     }
@@ -385,7 +389,7 @@ impl Planned {
     }
 
     fn nothing() -> Self {
-        Planned {
+        SharedPlan {
             compiled: Arc::default(),
             plan: MinionPlan::default(),
             errors: Vec::new(),
@@ -395,8 +399,8 @@ impl Planned {
         }
     }
 
-    fn joined(plans: Vec<Arc<Planned>>) -> Self {
-        let mut all = Planned::nothing();
+    fn joined(plans: Vec<Arc<SharedPlan>>) -> Self {
+        let mut all = SharedPlan::nothing();
         let mut sls = Vec::new();
         for plan in &plans {
             all.plan.add(&plan.plan);
@@ -416,7 +420,7 @@ impl Planned {
         let of_files = files.iter().flat_map(|one| &one.made.secret_texts);
         let sls = compiled.sls.iter();
         let secret_texts = sls.flat_map(|sls| &sls.rendered.secret_texts);
-        Planned {
+        SharedPlan {
             secret_texts: secret_texts.chain(of_files).cloned().collect(),
             errors: compiled.errors.clone(),
             plan,
@@ -433,26 +437,26 @@ fn is_unknown(one: &FileOfMinion) -> bool {
 }
 
 /// The files that a managed file is made of, and those that were looked for, also if its text is unknown.
-fn looked_for(one: &FileOfMinion) -> impl Iterator<Item = Looked<'_>> {
+fn looked_for(one: &FileOfMinion) -> impl Iterator<Item = FileAccess<'_>> {
     let source = one.file.source.iter();
     let candidates = source.flat_map(|source| &source.candidates);
     let candidates =
         candidates.filter_map(|candidate| of_candidate(candidate, &one.file.state.saltenv));
-    candidates.chain(one.made.reads.iter().map(Looked::from))
+    candidates.chain(one.made.reads.iter().map(FileAccess::from))
 }
 
-fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<Looked<'c>> {
+fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<FileAccess<'c>> {
     let kind = match candidate.found {
-        Found::Chosen => FileReadKind::Found,
-        Found::Missing => FileReadKind::Absent,
-        Found::Unknown | Found::NotAsked => return None,
+        SourceLookup::Chosen => FileReadKind::Found,
+        SourceLookup::Missing => FileReadKind::Absent,
+        SourceLookup::Unknown | SourceLookup::NotAsked => return None,
     };
     let path = candidate.url.strip_prefix("salt://")?;
     let (path, of_url) = match path.split_once("?saltenv=") {
         Some((path, saltenv)) => (path, Some(saltenv)),
         None => (path, None),
     };
-    Some(Looked {
+    Some(FileAccess {
         saltenv: of_url.unwrap_or(saltenv),
         path: path.trim_start_matches('/'),
         kind,
@@ -462,14 +466,17 @@ fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<Looked
 /// The plans of the sls that top files give a minion, each compiled alone.
 pub(crate) struct Parts {
     /// The plans that compile, in the order of the top files.
-    pub plans: IndexMap<(String, String), Arc<Planned>>,
+    pub plans: IndexMap<(String, String), Arc<SharedPlan>>,
     /// The sls that do not, with those that they include.
     refused: HashSet<(String, String)>,
 }
 
 impl Parts {
     /// The parts of a minion's states.
-    pub(crate) fn of(whole: &Planned, plan: impl Fn(&(String, String)) -> Arc<Planned>) -> Self {
+    pub(crate) fn of(
+        whole: &SharedPlan,
+        plan: impl Fn(&(String, String)) -> Arc<SharedPlan>,
+    ) -> Self {
         let mut parts = Parts {
             plans: IndexMap::new(),
             refused: HashSet::new(),
@@ -488,7 +495,7 @@ impl Parts {
 
     /// The plans to compare with the other side's. An sls that only this side is given is left out if the other side
     /// has a part of it in an sls that does not compile: its states may have been there before.
-    pub(crate) fn comparable(&self, other: &Parts) -> Vec<Arc<Planned>> {
+    pub(crate) fn comparable(&self, other: &Parts) -> Vec<Arc<SharedPlan>> {
         let plans = self.plans.iter().filter(|(run, plan)| {
             other.plans.contains_key(*run) || !plan.sls().any(|sls| other.refused.contains(&sls))
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack::value::Value;
 
-use super::plan::{PlannedState, Reacts, StateName};
+use super::plan::{PlannedState, ReactionKind, StateName};
 
 /// A state that does something because another one changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub(super) fn reactions(states: &[Arc<PlannedState>], changed: usize) -> Vec<Rea
         for (at, state) in states.iter().enumerate() {
             let reacts = state.reacts.iter();
             let mut reacts = reacts.filter(|(to, how)| {
-                let counts = *how == Reacts::Running || state.watches;
+                let counts = *how == ReactionKind::Running || state.watches;
                 counts && changes.get(*to).copied().unwrap_or(false)
             });
             if changes[at] {
@@ -55,7 +55,7 @@ pub(super) fn reactions(states: &[Arc<PlannedState>], changed: usize) -> Vec<Rea
     found.into_iter().map(|(_, reaction)| reaction).collect()
 }
 
-fn reaction(state: &PlannedState, how: Reacts) -> Reaction {
+fn reaction(state: &PlannedState, how: ReactionKind) -> Reaction {
     let StateName {
         module,
         function,
@@ -64,7 +64,7 @@ fn reaction(state: &PlannedState, how: Reacts) -> Reaction {
     } = &state.name;
     let is_on = |argument: &str| state.arguments.get(argument).is_some_and(Value::truthy);
     let verb = match (how, &**module, &**function) {
-        (Reacts::Running, ..) | (_, "cmd" | "module", _) => "runs",
+        (ReactionKind::Running, ..) | (_, "cmd" | "module", _) => "runs",
         (_, "service", "dead" | "disabled" | "masked") => "stops",
         (_, "service", _) if is_on("reload") => "reloads",
         (_, "service", _) => "restarts",

@@ -25,17 +25,17 @@ pub fn interrupted() -> Arc<AtomicBool> {
 
 /// The progress line of work on minions: how many are done.
 #[derive(Debug)]
-pub struct Counted {
+pub struct ProgressLine {
     done: AtomicUsize,
     all: usize,
     start: Instant,
 }
 
-impl Counted {
+impl ProgressLine {
     /// None of so many yet.
     #[must_use]
     pub fn new(all: usize) -> Self {
-        Counted {
+        ProgressLine {
             done: AtomicUsize::new(0),
             all,
             start: Instant::now(),
@@ -99,15 +99,15 @@ fn line_while<T>(line: impl Fn() -> Option<String> + Sync, work: impl FnOnce() -
             });
         }
         // Whatever happens, the line ends with the work.
-        let _done = Done(&done);
+        let _done = EndNotice(&done);
         work()
     })
 }
 
 /// Says that the work is over when it goes.
-struct Done<'d>(&'d AtomicBool);
+struct EndNotice<'d>(&'d AtomicBool);
 
-impl Drop for Done<'_> {
+impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_is_left_follows_from_what_is_done() {
-        let counted = Counted::new(40);
+        let counted = ProgressLine::new(40);
         assert_eq!(counted.line(Duration::from_secs(1)), "0/40 minions");
         (0..10).for_each(|_| counted.add_one());
         assert_eq!(

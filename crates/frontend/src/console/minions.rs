@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::outputs::{Unwritten, Written};
+use crate::outputs::{OutputError, WrittenResults};
 use mapstack::Error;
 use mapstack::secrets::Redacted;
 use mapstack_fleet::{Differences, by_reason};
@@ -11,7 +11,7 @@ use mapstack_report::words::{count, some};
 use crate::console::{Failure, INTERRUPTED, Reporter};
 
 /// The whole that written minions make.
-pub enum Whole<'n> {
+pub enum WrittenFormat<'n> {
     /// A fleet; with the failure where none of them is meant.
     Fleet(&'n dyn Fn() -> Failure),
     /// A part of one: what fails is for the whole to say.
@@ -23,8 +23,8 @@ pub enum Whole<'n> {
 /// # Errors
 /// The output ended early, the work was interrupted, a minion failed or none is meant.
 pub fn report_minions(
-    written: Written,
-    whole: &Whole<'_>,
+    written: WrittenResults,
+    whole: &WrittenFormat<'_>,
     is_strict: bool,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ pub fn report_minions(
         ));
     }
     let looked_at = summary.done + summary.left_out;
-    if let Some(Unwritten { error, kept }) = written.output {
+    if let Some(OutputError { error, kept }) = written.output {
         let reached = match kept {
             Some(0) => "no minion was written".to_owned(),
             Some(kept) => format!("{kept} of {} minions were written", summary.minions),
@@ -71,10 +71,10 @@ pub fn report_minions(
     }
     match summary.failed {
         0 => match whole {
-            Whole::Fleet(none) if summary.done == 0 && summary.left_out > 0 => Err(none()),
+            WrittenFormat::Fleet(none) if summary.done == 0 && summary.left_out > 0 => Err(none()),
             _ => Ok(()),
         },
-        _ if matches!(whole, Whole::Part) => Ok(()),
+        _ if matches!(whole, WrittenFormat::Part) => Ok(()),
         failed => {
             let message = format!(
                 "{failed} of {} minions failed; the others are done",

@@ -23,10 +23,10 @@ mod reporter;
 
 pub use failure::Failure;
 pub use left_out::{has_parts, left_out};
-pub use long::{Counted, INTERRUPTED, interrupted, shown_while};
+pub use long::{INTERRUPTED, ProgressLine, interrupted, shown_while};
 pub use managed::FilesOfStates;
 pub use minions::{
-    Whole, named_errors, not_read, report_minions, report_not_compared, report_reasons,
+    WrittenFormat, named_errors, not_read, report_minions, report_not_compared, report_reasons,
     report_unread,
 };
 pub use reporter::Reporter;

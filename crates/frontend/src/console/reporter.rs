@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::inputs::flags::{Color, Messages};
-use crate::inputs::{Warn, name_of};
+use crate::inputs::{WarningSink, name_of};
 use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Redacted, Secrets};
 use mapstack::{Diagnostic, Means, Severity};
@@ -346,7 +346,7 @@ impl Reporter {
     }
 }
 
-impl Warn for Reporter {
+impl WarningSink for Reporter {
     fn warn_of(&self, warnings: &[Diagnostic]) -> Result<(), mapstack::Error> {
         match self.warn(&self.redact_all(warnings)) {
             Err(Failure::Data(error)) => Err(error),

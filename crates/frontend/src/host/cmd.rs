@@ -13,7 +13,7 @@ use nix::unistd::{AccessFlags, User, access, geteuid};
 use crate::host::args::{
     Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported,
 };
-use crate::host::process::{self, Ended, Setting};
+use crate::host::process::{self, ProcessOutcome, Setting};
 use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[
@@ -32,7 +32,7 @@ pub(crate) const TABLE: Table = &[
     }),
     ("cmd.run_all", |call| {
         let redirected = CmdArgs::new(call)?.truth("redirect_stderr", false);
-        let Ran { hidden, mut all } = execute(call, redirected)?;
+        let ProgramRun { hidden, mut all } = execute(call, redirected)?;
         if hidden {
             all.insert("stdout", "");
             all.insert("stderr", "");
@@ -128,13 +128,13 @@ impl CmdArgs {
 }
 
 /// The outcome of a program, as `cmd.run_all` returns it.
-struct Ran {
+struct ProgramRun {
     all: Map,
     /// True if the caller does not want to see the output.
     hidden: bool,
 }
 
-impl Ran {
+impl ProgramRun {
     fn returned(&self, what: &str) -> Value {
         self.all.get(what).cloned().unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl Ran {
 }
 
 /// Run the program of a call (Salt: `cmdmod._run`).
-fn execute(call: &Call, merged: bool) -> Result<Ran> {
+fn execute(call: &Call, merged: bool) -> Result<ProgramRun> {
     let given = CmdArgs::new(call)?;
     let cmd = required(given.0.get("cmd").cloned(), call, "cmd")?;
     let cwd = directory(&given)?;
@@ -178,15 +178,15 @@ fn execute(call: &Call, merged: bool) -> Result<Ran> {
         ))
     })?;
     let output = match ended {
-        Ended::Done(output) => output,
-        Ended::Late => return late(&line, timeout).map(|all| Ran { all, hidden }),
-        Ended::Talkative => {
+        ProcessOutcome::Done(output) => output,
+        ProcessOutcome::Late => return late(&line, timeout).map(|all| ProgramRun { all, hidden }),
+        ProcessOutcome::Talkative => {
             let (shown, why) = (line.shown(), process::talkative());
             return Err(CallError::new(format!("{shown}: {why}")));
         }
     };
     let all = results(&given, &output)?;
-    Ok(Ran { all, hidden })
+    Ok(ProgramRun { all, hidden })
 }
 
 /// The result of a program that did not end in time, if the call set that time.

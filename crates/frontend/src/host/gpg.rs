@@ -9,7 +9,7 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError};
 
 use crate::host::args::{Result, text, truth_or};
-use crate::host::process::{self, Ended, Setting};
+use crate::host::process::{self, ProcessOutcome, Setting};
 use crate::host::table::Table;
 
 pub(crate) const TABLE: Table = &[("gpg.decrypt", decrypt)];
@@ -82,15 +82,15 @@ fn gpg((home, message): &Question) -> Answer {
         time: TIME,
     };
     match process::run(command, setting).map_err(|e| e.to_string())? {
-        Ended::Done(output) if output.status.success() => Ok(Some(output.stdout.into())),
-        Ended::Done(_) => Ok(None),
-        Ended::Late => Err(format!("it took more than {} s", TIME.as_secs())),
-        Ended::Talkative => Err(process::talkative()),
+        ProcessOutcome::Done(output) if output.status.success() => Ok(Some(output.stdout.into())),
+        ProcessOutcome::Done(_) => Ok(None),
+        ProcessOutcome::Late => Err(format!("it took more than {} s", TIME.as_secs())),
+        ProcessOutcome::Talkative => Err(process::talkative()),
     }
 }
 
 /// The messages that this process has decrypted: the same one is asked for by each minion and each state of the files.
-static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+static KNOWN: LazyLock<GpgAnswers> = LazyLock::new(GpgAnswers::default);
 
 /// Limit on the messages that are kept.
 const MOST_KNOWN: usize = 4096;
@@ -99,15 +99,15 @@ const MOST_KNOWN: usize = 4096;
 const FAILURE: Duration = Duration::from_secs(20);
 
 /// An answer and when it was given, once there is one.
-type Kept = Arc<OnceLock<(Answer, Instant)>>;
+type DatedAnswer = Arc<OnceLock<(Answer, Instant)>>;
 
 /// Answers by their questions. Each is asked once, however many threads want it.
 #[derive(Default)]
-struct Known(Mutex<HashMap<Question, Kept>>);
+struct GpgAnswers(Mutex<HashMap<Question, DatedAnswer>>);
 
-impl Known {
+impl GpgAnswers {
     fn decrypted(&self, question: &Question, ask: impl FnOnce(&Question) -> Answer) -> Answer {
-        let is_old = |kept: &Kept| {
+        let is_old = |kept: &DatedAnswer| {
             kept.get().is_some_and(|(answer, at)| {
                 !matches!(answer, Ok(Some(_))) && at.elapsed() > FAILURE
             })
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_message_is_decrypted_once() {
-        let (known, asked) = (Known::default(), AtomicUsize::new(0));
+        let (known, asked) = (GpgAnswers::default(), AtomicUsize::new(0));
         let ask = |message: &str| {
             known.decrypted(&(None, message.into()), |(_, message)| {
                 asked.fetch_add(1, Ordering::Relaxed);

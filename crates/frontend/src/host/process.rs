@@ -19,7 +19,7 @@ pub(crate) struct Setting {
 }
 
 /// The outcome.
-pub(crate) enum Ended {
+pub(crate) enum ProcessOutcome {
     Done(Output),
     /// It was ended for taking too long.
     Late,
@@ -43,7 +43,7 @@ pub(crate) fn talkative() -> String {
 ///
 /// # Errors
 /// It could not be started, or listened to.
-pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<Ended> {
+pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<ProcessOutcome> {
     let deadline = Instant::now() + setting.time;
     let (out, out_writer) = io::pipe()?;
     let (err, err_writer) = io::pipe()?;
@@ -72,7 +72,7 @@ pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<Ended> {
     }
     let outputs = [read(out), read(err)];
     let ended = listen(&mut child, &outputs, deadline);
-    if !matches!(ended, Ok(Ended::Done(_))) {
+    if !matches!(ended, Ok(ProcessOutcome::Done(_))) {
         kill(&mut child);
     }
     ended
@@ -82,15 +82,15 @@ fn listen(
     child: &mut Child,
     outputs: &[Receiver<io::Result<Vec<u8>>>; 2],
     deadline: Instant,
-) -> io::Result<Ended> {
+) -> io::Result<ProcessOutcome> {
     let mut texts: [Vec<u8>; 2] = Default::default();
     for (output, text) in outputs.iter().zip(&mut texts) {
         match output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(bytes) => *text = bytes?,
-            Err(_) => return Ok(Ended::Late),
+            Err(_) => return Ok(ProcessOutcome::Late),
         }
         if text.len() as u64 > LARGEST {
-            return Ok(Ended::Talkative);
+            return Ok(ProcessOutcome::Talkative);
         }
     }
     let mut pause = Duration::from_micros(200);
@@ -99,13 +99,13 @@ fn listen(
             break status;
         }
         if Instant::now() >= deadline {
-            return Ok(Ended::Late);
+            return Ok(ProcessOutcome::Late);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     };
     let [stdout, stderr] = texts;
-    Ok(Ended::Done(Output {
+    Ok(ProcessOutcome::Done(Output {
         pid: child.id(),
         status,
         stdout,
@@ -143,7 +143,7 @@ fn kill(child: &mut Child) {
 mod tests {
     use super::*;
 
-    fn ended(script: &str, time: Duration) -> Ended {
+    fn ended(script: &str, time: Duration) -> ProcessOutcome {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         run(
@@ -167,7 +167,10 @@ mod tests {
             "exec >&- 2>&-; sleep 100",
         ] {
             assert!(
-                matches!(ended(script, Duration::from_millis(200)), Ended::Late),
+                matches!(
+                    ended(script, Duration::from_millis(200)),
+                    ProcessOutcome::Late
+                ),
                 "{script}"
             );
         }
@@ -178,14 +181,14 @@ mod tests {
     fn output_without_end_is_not_kept() {
         assert!(matches!(
             ended("yes", Duration::from_secs(60)),
-            Ended::Talkative
+            ProcessOutcome::Talkative
         ));
     }
 
     #[test]
     fn both_outputs_are_read_whole() {
         let script = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2; exit 3";
-        let Ended::Done(output) = ended(script, Duration::from_secs(60)) else {
+        let ProcessOutcome::Done(output) = ended(script, Duration::from_secs(60)) else {
             panic!("not done")
         };
         assert_eq!(

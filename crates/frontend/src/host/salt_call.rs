@@ -9,7 +9,7 @@ use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, Functions};
 use mapstack_value::pytext::shlex;
 
-use crate::host::process::{self, Ended, Setting};
+use crate::host::process::{self, ProcessOutcome, Setting};
 
 /// Calls handed to a command such as `salt-call --local`.
 ///
@@ -39,7 +39,7 @@ pub enum UnreadableCommand {
     Empty,
     /// A quotation or an escape has no end.
     #[error(transparent)]
-    Unfinished(#[from] shlex::Unfinished),
+    Unfinished(#[from] shlex::UnfinishedCommand),
 }
 
 /// Salt takes seconds to start.
@@ -80,14 +80,14 @@ impl SaltCall {
         let output = match process::run(command, setting)
             .map_err(|e| failed(format!("cannot be run: {e}")))?
         {
-            Ended::Done(output) => output,
-            Ended::Late => {
+            ProcessOutcome::Done(output) => output,
+            ProcessOutcome::Late => {
                 return Err(failed(format!(
                     "it did not end within {} seconds",
                     TIMEOUT.as_secs()
                 )));
             }
-            Ended::Talkative => return Err(failed(process::talkative())),
+            ProcessOutcome::Talkative => return Err(failed(process::talkative())),
         };
         let said = String::from_utf8_lossy(&output.stderr);
         let with_said = |why: String| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mapstack::loader::Deployed;
 use mapstack::minion::Part;
 use mapstack::value::{Key, Path as KeyPath, Value};
-use mapstack_fleet::impact::What;
+use mapstack_fleet::impact::QuestionSubject;
 use mapstack_salt_config::Config;
 
 use crate::inputs::compared_files::roots_of_pillar;
@@ -108,9 +108,9 @@ pub fn asked(
     formulas: &[String],
     roots: &[String],
     of_pillar: &PillarPlaces,
-) -> Result<What, InputError> {
+) -> Result<QuestionSubject, InputError> {
     if let Some(path) = given.strip_prefix("salt://") {
-        return Ok(What::File(path.into()));
+        return Ok(QuestionSubject::File(path.into()));
     }
     if Path::new(given).is_file() {
         return file(given, roots, of_pillar);
@@ -131,9 +131,12 @@ pub fn asked(
     };
     let path = KeyPath::split(key, ":").map_err(|e| InputError::Usage(e.to_string()))?;
     match part {
-        Some(part) => Ok(What::Fact(part, key.split(':').map(Key::from).collect())),
+        Some(part) => Ok(QuestionSubject::Fact(
+            part,
+            key.split(':').map(Key::from).collect(),
+        )),
         None if formulas.iter().any(|formula| formula == first) => {
-            Ok(What::Value(first.into(), path))
+            Ok(QuestionSubject::Value(first.into(), path))
         }
         None => Err(match mapstack::nearest(first, formulas) {
             Some(near) => usage(&format!(
@@ -147,7 +150,11 @@ pub fn asked(
 }
 
 /// The path under which a file on disk is served.
-fn file(given: &str, roots: &[String], of_pillar: &PillarPlaces) -> Result<What, InputError> {
+fn file(
+    given: &str,
+    roots: &[String],
+    of_pillar: &PillarPlaces,
+) -> Result<QuestionSubject, InputError> {
     let all = of_pillar.roots.iter();
     let all: Vec<(&str, String)> = all
         .map(|(env, root)| (env.as_str(), root.display().to_string()))
@@ -160,14 +167,14 @@ fn file(given: &str, roots: &[String], of_pillar: &PillarPlaces) -> Result<What,
         let of_env = all.iter().filter(|(own, _)| *own == env);
         let of_env: Vec<String> = of_env.map(|(_, root)| root.clone()).collect();
         is_served(given, &path, &of_env)?;
-        return Ok(What::Pillar(env.to_owned(), path));
+        return Ok(QuestionSubject::Pillar(env.to_owned(), path));
     }
     match below(roots, given) {
         Some(path) => {
             is_served(given, &path, roots)?;
-            Ok(What::File(path))
+            Ok(QuestionSubject::File(path))
         }
-        None if of_pillar.are_compiled => Ok(What::External(given.into())),
+        None if of_pillar.are_compiled => Ok(QuestionSubject::External(given.into())),
         None => {
             let of_pillar = all.into_iter().map(|(_, root)| root);
             let all: Vec<String> = roots.iter().cloned().chain(of_pillar).collect();

@@ -85,7 +85,7 @@ impl ComparedFiles {
             own = Err(error);
             Origin::of(&roots, &directories)
         })?;
-        let reading = Reading {
+        let reading = DirectoryReading {
             follows_outside_links: follow,
             modes_as_in_git: states.iter().any(|state| state.is_revision()),
         };
@@ -156,7 +156,7 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
-    (reading, absent): (Reading, &[String]),
+    (reading, absent): (DirectoryReading, &[String]),
     (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
     config: Config,
     (from, to): (&str, &str),
@@ -269,14 +269,14 @@ pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
 
 /// The way in which directories are read.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct DirectoryReading {
     follows_outside_links: bool,
     /// Files have the modes that git keeps, as one of the states is a revision.
     modes_as_in_git: bool,
 }
 
 fn side(
-    reading: Reading,
+    reading: DirectoryReading,
     origin: &Origin,
     roots: &[(String, PathBuf)],
     flag: &str,
@@ -299,7 +299,10 @@ fn side(
     })
 }
 
-fn directories<'r>(reading: Reading, roots: impl Iterator<Item = (&'r str, PathBuf)>) -> Backends {
+fn directories<'r>(
+    reading: DirectoryReading,
+    roots: impl Iterator<Item = (&'r str, PathBuf)>,
+) -> Backends {
     let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
     let roots = roots.follow_outside_links(reading.follows_outside_links);
     Backends::new(vec![Box::new(

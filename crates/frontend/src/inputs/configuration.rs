@@ -16,7 +16,7 @@ use crate::inputs::flags::{ConfigKind, Facts, Files};
 use crate::inputs::project::FILE;
 use crate::inputs::read::{self as reading, shown};
 use crate::inputs::source::Source;
-use crate::inputs::{InputError, Warn, id};
+use crate::inputs::{InputError, WarningSink, id};
 
 /// The configuration that `--config` names, its warnings reported; else that of the estate at hand. A file whose name does not say
 /// whose it is belongs to `default`.
@@ -24,7 +24,7 @@ pub fn read(
     files: &Files,
     id: Option<&str>,
     default: Option<Kind>,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Option<Config>, InputError> {
     let Some(given) = &files.config else {
         let project = files.project.as_ref().filter(|_| files.root.is_empty());
@@ -40,7 +40,7 @@ pub fn read_file(
     kind: Option<ConfigKind>,
     id: Option<&str>,
     default: Option<Kind>,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Config, InputError> {
     let kind = kind.map(Kind::from);
     let config = if given == Path::new("-") {
@@ -226,7 +226,7 @@ pub fn cached(
     id: &str,
     pillarenv: Option<&str>,
     facts: &Facts,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Option<Minion>, InputError> {
     let path = Path::new(directory);
     let given = facts.grains.is_some() || (!facts.set.is_empty() && !path.is_dir());

@@ -8,12 +8,12 @@ use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_convert::{Assumed, Formula, GivenPillar, Overlay, Proposal};
-use mapstack_expect::{Form, Recorded};
+use mapstack_expect::{Form, RecordedExpectation};
 
 use crate::inputs::flags::{EngineFlags, Functions};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::served::Served;
-use crate::inputs::{InputError, Silent, Warn, configuration, formulas};
+use crate::inputs::{InputError, NoWarnings, WarningSink, configuration, formulas};
 
 /// A formula, its files and its folder.
 pub struct Converted {
@@ -65,7 +65,7 @@ impl Converted {
         given: Option<&String>,
         EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let config = configuration::read(files, None, None, warn)?;
         let served = Served::new(files, config.as_ref(), None, warn)?;
@@ -106,8 +106,8 @@ impl Converted {
         EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
     ) -> Result<Engine, InputError> {
-        let config = configuration::read(files, None, None, &Silent)?;
-        let served = Served::new(files, config.as_ref(), None, &Silent)?;
+        let config = configuration::read(files, None, None, &NoWarnings)?;
+        let served = Served::new(files, config.as_ref(), None, &NoWarnings)?;
         let overlay = Overlay::new(served.files, &self.formula, proposal);
         let engine = engine(Snapshot::new(overlay), functions, memory)?;
         Ok(engine.with_functions(self.assumed.clone()))
@@ -166,7 +166,7 @@ impl Converted {
 
     /// The pillar of a recorded test in a directory.
     fn recorded_pillar(&self, tests: &Path, text: &str, name: &str) -> Result<Map, Error> {
-        let header = Recorded::parse(Form::Plain, text, name)?.header;
+        let header = RecordedExpectation::parse(Form::Plain, text, name)?.header;
         let near = |path: &str| {
             let missing = || {
                 let message = format!("{path} cannot be read from the repository");

@@ -7,16 +7,16 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind};
 use mapstack_files::{Content, ManagedFile, ManagedFiles};
-use mapstack_lineage::{FileLines, Lineage, Spot, StatesExplainer, explain_pillar};
+use mapstack_lineage::{FileLines, Lineage, StatesExplainer, ValuePosition, explain_pillar};
 use mapstack_states::compile::low_data;
-use mapstack_states::{Gatherer, High, Places};
+use mapstack_states::{Gatherer, HighData, Places};
 
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
 use crate::inputs::highstate::unknown_file;
 use crate::inputs::session::Session;
 use crate::inputs::state_facts::{Refused, top_options, wanted};
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// A minion and the lines of its files that are asked for.
 pub struct ExplainedFile {
@@ -31,14 +31,14 @@ pub struct ExplainedFile {
 }
 
 /// The file that is asked for, and the line.
-struct Asked {
+struct FileLine {
     name: String,
     line: Option<u64>,
     /// The template whose line is meant, if it is not that of the file itself.
     template: Option<String>,
 }
 
-impl Asked {
+impl FileLine {
     fn of(given: &str, session: &Session) -> Self {
         let (name, line) = split(given);
         let on_disk = Path::new(name);
@@ -48,7 +48,7 @@ impl Asked {
             true => Some(format!("salt://{}", session.served_path(on_disk))),
             false => None,
         };
-        Asked {
+        FileLine {
             name: template.clone().unwrap_or_else(|| name.to_owned()),
             line,
             template,
@@ -95,14 +95,14 @@ impl ExplainedFile {
         sls: &[String],
         asked: &str,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let session = Session::new(input, warn, memory)?;
         let options = top_options(session.config.as_ref(), &input.files);
         let gatherer = Gatherer::new(&session.engine, options.clone());
         let high = gatherer.high(&session.minion, wanted(sls, &options));
         let high = high.with_usable_top()?;
-        let asked = Asked::of(asked, &session);
+        let asked = FileLine::of(asked, &session);
         let mut made = ExplainedFile {
             minion: session.minion.clone(),
             files: Vec::new(),
@@ -139,7 +139,7 @@ impl ExplainedFile {
         Ok(made)
     }
 
-    fn add(&mut self, lines: FileLines, asked: &Asked) {
+    fn add(&mut self, lines: FileLines, asked: &FileLine) {
         let numbers = match (&asked.template, asked.line) {
             (_, None) => Vec::new(),
             (None, Some(line)) => vec![line],
@@ -156,7 +156,7 @@ impl ExplainedFile {
     }
 
     /// An error if no file has the line.
-    fn check(&self, asked: &Asked) -> Result<(), Error> {
+    fn check(&self, asked: &FileLine) -> Result<(), Error> {
         let Some(line) = asked.line else {
             return Ok(());
         };
@@ -179,7 +179,7 @@ impl ExplainedFile {
 }
 
 /// The low data of a minion, or the faults for which Salt refuses its states.
-fn low(session: &Session, high: &High) -> Result<Vec<Value>, Refused> {
+fn low(session: &Session, high: &HighData) -> Result<Vec<Value>, Refused> {
     let low = high.low(&session.minion).map_err(|e| vec![e])?;
     let refused = |refusals: Vec<_>| Places::new(&session.engine, &high.sls).errors(&refusals);
     low_data(low.map_err(refused)?).map_err(|e| vec![e])
@@ -205,7 +205,7 @@ fn of_template(lines: &FileLines, url: &str, line: u64) -> Vec<u64> {
         let [_, Key::Int(number), text] = steps else {
             return;
         };
-        let Spot::File { place, .. } = &known.spot else {
+        let ValuePosition::File { place, .. } = &known.spot else {
             return;
         };
         let is_it = text.as_str() == Some("text")

@@ -4,13 +4,13 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, nearest};
 use mapstack_lineage::{ExplainedStates, explain_pillar, explain_states};
-use mapstack_states::{Gatherer, High, Places};
+use mapstack_states::{Gatherer, HighData, Places};
 
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
 use crate::inputs::session::Session;
 use crate::inputs::state_facts::{Refused, top_options, wanted};
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// A minion and its states, for questions about where they come from.
 pub struct ExplainedHighstate {
@@ -21,7 +21,7 @@ pub struct ExplainedHighstate {
     /// The ID that is asked for, and what is asked for below it.
     pub asked: Option<(Key, Option<String>)>,
     engine: Engine,
-    high: High,
+    high: HighData,
 }
 
 impl ExplainedHighstate {
@@ -39,7 +39,7 @@ impl ExplainedHighstate {
         sls: &[String],
         asked: Option<&str>,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let session = Session::new(input, warn, memory)?;
         let options = top_options(session.config.as_ref(), &input.files);
@@ -83,13 +83,13 @@ impl ExplainedHighstate {
 }
 
 /// The facts and files in which an ID is found.
-type Where<'w> = (&'w Gatherer<'w>, &'w Session, &'w High);
+type IdContext<'w> = (&'w Gatherer<'w>, &'w Session, &'w HighData);
 
 /// The ID at the start of a text, and the text after the colon that follows it. IDs can contain colons.
 fn found(
     asked: &str,
     states: &Value,
-    (gatherer, session, high): Where<'_>,
+    (gatherer, session, high): IdContext<'_>,
 ) -> Result<(Key, Option<String>), Error> {
     let ids = states.as_map().into_iter().flatten().map(|(id, _)| id);
     let ids: Vec<&Key> = ids.filter(|id| !id.to_string().starts_with("__")).collect();
@@ -159,7 +159,7 @@ fn by_name(
 /// An error about a state that the minion does not get, if there is one of the ID.
 fn of_others(
     is_meant: &dyn Fn(&str) -> bool,
-    (gatherer, session, high): Where<'_>,
+    (gatherer, session, high): IdContext<'_>,
 ) -> Option<Error> {
     let id_of = |data: &Value| {
         let ids = data.as_map().into_iter().flatten().map(|(id, _)| id);

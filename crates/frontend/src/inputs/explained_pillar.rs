@@ -10,9 +10,9 @@ use mapstack_salt_config::{Config, Kind};
 use crate::inputs::flags::Input;
 use crate::inputs::functions::MemoryOf;
 use crate::inputs::minions::minion;
-use crate::inputs::pillars::{Configured, ConfiguredPillars, Silent};
+use crate::inputs::pillars::{Configured, ConfiguredPillars, NoWarnings};
 use crate::inputs::served::Served;
-use crate::inputs::{InputError, Warn, configuration};
+use crate::inputs::{InputError, WarningSink, configuration};
 
 /// A minion and its pillar, for questions about where values come from.
 pub struct ExplainedPillar {
@@ -39,7 +39,7 @@ impl ExplainedPillar {
     pub fn of(
         input: &Input,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Option<Self>, InputError> {
         let id = input.facts.id.as_deref();
         let config = configuration::read(&input.files, id, Some(Kind::Master), warn)?;
@@ -77,7 +77,7 @@ impl ExplainedPillar {
 
 /// True if the file server has a formula of the name by which a pillar is asked for.
 fn has_formula(input: &Input, config: Option<&Config>) -> bool {
-    let served = Served::new(&input.files, config, None, &Silent).ok();
+    let served = Served::new(&input.files, config, None, &NoWarnings).ok();
     let env = input.files.saltenv.as_deref().unwrap_or("base");
     let folder = format!("{}/", ExplainedPillar::NAME);
     served

@@ -14,7 +14,7 @@ use mapstack::minion::cache::Cache;
 use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::secrets::{Policy, Secrets};
 use mapstack::value::{Map, Value};
-use mapstack::{Error, ErrorKind, Granted, Way};
+use mapstack::{ConfigurationMethod, Error, ErrorKind, RunLimits};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};
 use mapstack_salt_config::Kind;
 
@@ -22,7 +22,7 @@ use crate::inputs::estate::FoundMinions;
 use crate::inputs::id::IdParser;
 use crate::inputs::read::yaml_value;
 use crate::inputs::wanted_parts::Parts;
-use crate::inputs::{InputError, Project, Warn, deployed_flags};
+use crate::inputs::{InputError, Project, WarningSink, deployed_flags};
 
 /// The sources of files and facts.
 #[derive(Debug, Args)]
@@ -207,10 +207,10 @@ pub struct ResultFlags {
 
 impl ResultFlags {
     /// The way in which configurations are made, if the flags say.
-    pub fn way(&self) -> Option<Way> {
+    pub fn way(&self) -> Option<ConfigurationMethod> {
         self.of.map(|of| match of {
-            ResultOf::Data => Way::Data,
-            ResultOf::Map => Way::Map,
+            ResultOf::Data => ConfigurationMethod::Data,
+            ResultOf::Map => ConfigurationMethod::Map,
         })
     }
 }
@@ -596,8 +596,8 @@ pub struct LimitFlags {
 impl LimitFlags {
     /// The limits of the whole run.
     #[must_use]
-    pub fn of_run(self) -> Granted {
-        Granted {
+    pub fn of_run(self) -> RunLimits {
+        RunLimits {
             time: seconds(self.max_time.unwrap_or(300)),
             memory: bytes(self.max_memory.unwrap_or(2048)),
         }
@@ -711,7 +711,7 @@ pub fn complete(
     files: &mut Files,
     facts: Option<&mut Facts>,
     functions: &mut Functions,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<(), InputError> {
     if let Some(facts) = &facts {
         functions.find_mine(facts);

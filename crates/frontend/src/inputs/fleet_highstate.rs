@@ -8,18 +8,18 @@ use mapstack::minion::Minion;
 use mapstack::secrets::Redacted;
 use mapstack::{Engine, Error};
 use mapstack_files::SharedFiles;
-use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panicked, Traits, ordered};
+use mapstack_fleet::{Census, Masking, Minions as _, Pace, Panic, Traits, ordered};
 use mapstack_report::fleet_files::FleetFile;
 use mapstack_states::{Compiled, Gatherer, TopOptions};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::{Facts, Input, WorkFlags};
 use crate::inputs::functions::{MemoryOf, engine};
-use crate::inputs::minions::{Many, pillar_changes};
+use crate::inputs::minions::{MinionStream, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::Served;
 use crate::inputs::state_facts::{Refused, give_pillar, top_options};
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// The states of many minions.
 pub struct FleetHighstate {
@@ -36,7 +36,7 @@ pub struct FleetHighstate {
 }
 
 /// A minion and its states.
-struct Looked {
+struct MinionHighstate {
     minion: Minion,
     states: Result<Arc<Compiled>, Refused>,
     files: Vec<FleetFile>,
@@ -79,14 +79,14 @@ impl<'s> StatesOf<'s> {
         self
     }
 
-    fn look(&self, minion: &Minion) -> Looked {
+    fn look(&self, minion: &Minion) -> MinionHighstate {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         let states = give_pillar(&mut minion, self.pillars, &self.changes);
         let states = states.and_then(|()| self.states(&minion));
         let made = self.files.as_ref().zip(states.as_ref().ok());
         let made = made.map(|(files, states)| files.of(&minion, states));
         let files = made.iter().flatten().map(FleetFile::of).collect();
-        Looked {
+        MinionHighstate {
             minion,
             states,
             files,
@@ -117,13 +117,13 @@ impl FleetHighstate {
         masking: &Masking,
         with_files: bool,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let config = input.config(warn)?;
         let config = config.as_ref();
         let flags = input.engine_flags();
         let pillars = ConfiguredPillars::of(config, flags, memory, warn)?;
-        let minions = Many::of_work(input, work, Configured::later(config), warn)?;
+        let minions = MinionStream::of_work(input, work, Configured::later(config), warn)?;
         let served = Served::new(&input.files, config, None, warn)?.files;
         let engine = engine(Snapshot::new(served), &input.functions, memory)?;
         let engine = with_roots(engine, &input.files, config);
@@ -139,12 +139,12 @@ impl FleetHighstate {
     }
 
     fn made(
-        (states, minions): (&StatesOf<'_>, &Many<'_>),
+        (states, minions): (&StatesOf<'_>, &MinionStream<'_>),
         ids: &[String],
         pace: Pace,
         masking: &Masking,
     ) -> Self {
-        let mut all = Collected {
+        let mut all = CollectedStates {
             fleet: FleetHighstate {
                 groups: Vec::new(),
                 files: Vec::new(),
@@ -157,8 +157,9 @@ impl FleetHighstate {
             by_file: BTreeMap::new(),
         };
         std::thread::scope(|scope| {
-            let work =
-                |id: &String| -> Result<Looked, Error> { Ok(states.look(&minions.read(id)?)) };
+            let work = |id: &String| -> Result<MinionHighstate, Error> {
+                Ok(states.look(&minions.read(id)?))
+            };
             for (id, made) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {
                 all.add(id, made, masking);
             }
@@ -170,7 +171,7 @@ impl FleetHighstate {
 }
 
 /// The states of the minions that were looked at so far.
-struct Collected {
+struct CollectedStates {
     fleet: FleetHighstate,
     /// The groups by the address of the states, which they keep.
     by_states: BTreeMap<usize, usize>,
@@ -178,8 +179,13 @@ struct Collected {
     by_file: BTreeMap<FleetFile, Vec<String>>,
 }
 
-impl Collected {
-    fn add(&mut self, id: &str, made: Result<Result<Looked, Error>, Panicked>, masking: &Masking) {
+impl CollectedStates {
+    fn add(
+        &mut self,
+        id: &str,
+        made: Result<Result<MinionHighstate, Error>, Panic>,
+        masking: &Masking,
+    ) {
         match made.map_err(Error::from).flatten() {
             Ok(looked) => {
                 self.fleet.census.add(id, Traits::of(&looked.minion));

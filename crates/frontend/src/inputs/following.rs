@@ -3,25 +3,27 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mapstack::{Error, Way};
+use mapstack::{ConfigurationMethod, Error};
 use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
 use mapstack_states::TopOptions;
 
 use crate::inputs::states::{Compiling, State, States};
 use crate::inputs::wanted_parts::Parts;
-use crate::inputs::{Counted, InputError, Many, Plan, Watched, formulas, selects_none};
+use crate::inputs::{
+    ChangedFileCount, InputError, MinionStream, Plan, WatchedDirectories, formulas, selects_none,
+};
 
 /// Minions that are followed while files change.
-pub struct Following<'f> {
-    watched: &'f Watched<'f>,
+pub struct FollowedMinions<'f> {
+    watched: &'f WatchedDirectories<'f>,
     plan: Plan,
     /// The formulas that are named.
     given: &'f [String],
     /// The parts that are compared, and how top files are read.
     parts: (Parts, TopOptions),
     scope: &'f Scope,
-    minions: &'f Many<'f>,
+    minions: &'f MinionStream<'f>,
     ids: &'f [String],
     pace: Pace,
     now: Arc<State>,
@@ -37,24 +39,24 @@ pub struct FollowedChange {
     /// The formulas that were compared, by their indices.
     pub formulas: Vec<String>,
     /// The way in which each formula's configuration is made.
-    pub ways: Vec<(String, Way)>,
+    pub ways: Vec<(String, ConfigurationMethod)>,
     /// The differences.
     pub differences: Differences,
     /// The number of files that changed, and those that were not compared.
-    pub counted: Counted,
+    pub counted: ChangedFileCount,
     /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
     pub run_of_top: Option<bool>,
 }
 
-impl<'f> Following<'f> {
+impl<'f> FollowedMinions<'f> {
     /// Begin with the parts that minions have now; of the formulas that are `given`, or all.
     ///
     /// # Errors
     /// A formula or a key does not exist, or files cannot be read.
     pub fn new(
-        watched: &'f Watched<'f>,
+        watched: &'f WatchedDirectories<'f>,
         (mut plan, given, parts): (Plan, &'f [String], (Parts, TopOptions)),
-        (minions, ids, pace): (&'f Many<'f>, &'f [String], Pace),
+        (minions, ids, pace): (&'f MinionStream<'f>, &'f [String], Pace),
         scope: &'f Scope,
     ) -> Result<Self, InputError> {
         let now = watched.now()?;
@@ -68,7 +70,7 @@ impl<'f> Following<'f> {
         }
         fleet_state.results().for_each(|data| scope.look(&data));
         scope.check()?;
-        Ok(Following {
+        Ok(FollowedMinions {
             watched,
             plan,
             given,

@@ -7,22 +7,24 @@ use mapstack::{Diagnostic, Engine, ErrorKind, nearest};
 use mapstack_files::ManagedFiles;
 use mapstack_pyobject::{Budget, Obj};
 use mapstack_report::states::StateRow;
-use mapstack_states::compile::{Compiler, Failed, LowState, Refusal, limit_reached, low_data};
-use mapstack_states::{Gatherer, High, LeftOut, Partial, Places, TopOptions};
+use mapstack_states::compile::{
+    Compiler, LowDataError, LowState, Refusal, limit_reached, low_data,
+};
+use mapstack_states::{Gatherer, HighData, LeftOut, Partial, Places, TopOptions};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::{EngineFlags, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
-use crate::inputs::minions::{Chosen, minions, pillar_changes};
+use crate::inputs::minions::{SelectedMinions, minions, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::Served;
 use crate::inputs::state_facts::{Refused, give_pillar, top_options, wanted};
-use crate::inputs::{InputError, Warn, configuration};
+use crate::inputs::{InputError, WarningSink, configuration};
 
 /// The minions of flags, and what compiles their states.
 pub struct HighstateJob {
     /// The minions.
-    pub chosen: Chosen,
+    pub chosen: SelectedMinions,
     engine: Engine,
     options: TopOptions,
     pillars: Option<ConfiguredPillars>,
@@ -37,7 +39,11 @@ impl HighstateJob {
     ///
     /// # Errors
     /// Flags name no minion or no files, or some that cannot be read.
-    pub fn new(site: &SiteFlags, memory: MemoryOf, warn: &dyn Warn) -> Result<Self, InputError> {
+    pub fn new(
+        site: &SiteFlags,
+        memory: MemoryOf,
+        warn: &dyn WarningSink,
+    ) -> Result<Self, InputError> {
         let SiteFlags {
             target,
             facts,
@@ -84,7 +90,7 @@ impl HighstateJob {
     pub fn each<'j>(
         &'j self,
         sls: &'j [String],
-        warn: &'j dyn Warn,
+        warn: &'j dyn WarningSink,
     ) -> impl Iterator<Item = (&'j str, Result<Highstate<'j>, Refused>)> {
         let gatherer = Gatherer::new(&self.engine, self.options.clone());
         self.chosen.minions.iter().map(move |(id, minion)| {
@@ -101,7 +107,7 @@ impl HighstateJob {
         gatherer: &Gatherer<'_>,
         minion: &Minion,
         sls: &[String],
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Highstate<'j>, Refused> {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         give_pillar(&mut minion, self.pillars.as_ref(), &self.changes)?;
@@ -129,7 +135,7 @@ impl HighstateJob {
 pub struct Highstate<'s> {
     engine: &'s Engine,
     minion: Minion,
-    high: High,
+    high: HighData,
     left_out: Vec<LeftOut>,
     /// True if sls were named, so that top files do not count.
     is_of_sls: bool,
@@ -287,8 +293,8 @@ impl Highstate<'_> {
             Form::LowSls => compiler.shown_low_sls(&high),
         };
         made.map_err(|failed| match failed {
-            Failed::Refused(refusals) => self.errors(&refusals),
-            Failed::Limit(error) => vec![limit_reached(&error)],
+            LowDataError::Refused(refusals) => self.errors(&refusals),
+            LowDataError::Limit(error) => vec![limit_reached(&error)],
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::loader::{Backends, Fetched, LoadError, SaltPath, Snapshot, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Map;
-use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, Unanswered};
+use mapstack::{Configuration, DataOptions, Engine, Error, ErrorKind, UnansweredCall};
 use mapstack_fleet::Minions as _;
 use mapstack_salt_config::{Config, Kind};
 use mapstack_states::{Gatherer, TopOptions};
@@ -15,14 +15,14 @@ use crate::inputs::configuration;
 use crate::inputs::explained_pillar::ExplainedPillar;
 use crate::inputs::flags::{EngineFlags, Facts, Files, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
-use crate::inputs::minions::{Many, pillar_changes};
-use crate::inputs::pillars::{Configured, ConfiguredPillars, Silent};
+use crate::inputs::minions::{MinionStream, pillar_changes};
+use crate::inputs::pillars::{Configured, ConfiguredPillars, NoWarnings};
 use crate::inputs::served::Served;
 use crate::inputs::states::State;
-use crate::inputs::{InputError, Warn, deployed, formulas};
+use crate::inputs::{InputError, WarningSink, deployed, formulas};
 
 /// The formulas and the pillar that flags name.
-pub struct Linted {
+pub struct LintTargets {
     /// The engine that serves formulas.
     pub engine: Engine,
     /// The formulas.
@@ -62,7 +62,7 @@ pub struct LintMinions {
 fn config_for(
     names: &[String],
     files: &Files,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Option<Config>, InputError> {
     let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
     configuration::read(files, None, asks.then_some(Kind::Master), warn)
@@ -99,7 +99,7 @@ fn estate_states(
     })
 }
 
-impl Linted {
+impl LintTargets {
     /// The named subjects; else all formulas, and the pillar that the configuration compiles. A pillar that is
     /// given is not checked.
     ///
@@ -109,7 +109,7 @@ impl Linted {
         names: &[String],
         site: &SiteFlags,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let SiteFlags {
             files,
@@ -141,7 +141,7 @@ impl Linted {
         };
         let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, config.as_ref());
-        Linted::serving(names, files, facts, config, pillars, engine)
+        LintTargets::serving(names, files, facts, config, pillars, engine)
     }
 
     /// The same as things were at a revision, or nothing where none of them was there. The configuration, the flags and
@@ -161,7 +161,7 @@ impl Linted {
             facts,
             ..
         } = site;
-        let config = config_for(names, files, &Silent)?;
+        let config = config_for(names, files, &NoWarnings)?;
         let states = (revision, NOW);
         let with_pillars = facts.pillar.is_none();
         let side = || ComparedFiles::new(files, states, (config.as_ref(), with_pillars));
@@ -191,7 +191,7 @@ impl Linted {
         if is_nothing {
             return Ok(None);
         }
-        Linted::serving(&there, files, facts, config, pillars, state.engine).map(Some)
+        LintTargets::serving(&there, files, facts, config, pillars, state.engine).map(Some)
     }
 
     /// The named formulas and pillars of an engine.
@@ -231,7 +231,7 @@ impl Linted {
             (true, true) => Vec::new(),
             _ => formulas::existing(&engine, saltenv, &named)?,
         };
-        Ok(Linted {
+        Ok(LintTargets {
             engine,
             formulas,
             pillars: pillars.filter(|_| is_wanted),
@@ -248,7 +248,7 @@ impl Linted {
         name: Option<&String>,
         site: &SiteFlags,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         if let Some(name) = name {
             let names = std::slice::from_ref(name);
@@ -260,7 +260,7 @@ impl Linted {
         let engine = engine(served.files, &site.functions, memory)?;
         let engine = deployed::with_roots(engine, files, config.as_ref());
         let saltenv = files.saltenv.as_deref().unwrap_or("base");
-        Ok(Linted {
+        Ok(LintTargets {
             formulas: vec![formulas::one(&engine, saltenv, None)?],
             engine,
             pillars: None,
@@ -277,7 +277,7 @@ impl Linted {
         &self,
         site: &SiteFlags,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<LintMinions, InputError> {
         let SiteFlags {
             target,
@@ -294,7 +294,7 @@ impl Linted {
             Some(_) => Configured::later(config),
             None => Configured::from((config, own.as_ref())),
         };
-        let minions = Many::list_or_platforms(facts, target, by, &functions.stub, warn)?
+        let minions = MinionStream::list_or_platforms(facts, target, by, &functions.stub, warn)?
             .selected(&self.engine, target)?;
         let ids = minions.ids();
         let (minions, broken) = readable(&ids, |id| minions.read(id))?;
@@ -367,12 +367,12 @@ impl Linted {
         self,
         minions: Vec<Minion>,
         site: &SiteFlags,
-    ) -> Result<(Vec<Minion>, Vec<Unanswered>), InputError> {
+    ) -> Result<(Vec<Minion>, Vec<UnansweredCall>), InputError> {
         let (minions, mut lacking) = match self.pillars {
             Some(pillars) => pillars.lacking(minions)?,
             None => (minions, Vec::new()),
         };
-        let minions = Linted::changed(minions, &site.facts)?;
+        let minions = LintTargets::changed(minions, &site.facts)?;
         let saltenv = site.files.saltenv.as_deref().unwrap_or("base");
         let (_, of_formulas) = self.engine.collecting(|engine| {
             if let Some(estate) = &self.estate {
@@ -384,7 +384,7 @@ impl Linted {
                 }
             }
         });
-        Unanswered::join(&mut lacking, of_formulas);
+        UnansweredCall::join(&mut lacking, of_formulas);
         Ok((minions, lacking))
     }
 

@@ -16,12 +16,12 @@ use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::read::{read, shown, yaml_value};
 use crate::inputs::selected::none_of;
 use crate::inputs::source::{self, Choice, Source};
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 pub(crate) fn minion(
     input: &Input,
     by: Configured<'_>,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Minion, InputError> {
     let others = input
         .functions
@@ -67,7 +67,7 @@ fn minion_of<'f>(
     facts: &'f Facts,
     by: Configured<'_>,
     others: impl Iterator<Item = &'f Path>,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Minion, InputError> {
     let config = by.config;
     let given = [&facts.minion, &facts.grains, &facts.pillar, &facts.opts];
@@ -132,7 +132,7 @@ fn minion_of<'f>(
 }
 
 /// The minion of an id in an estate: one that the checkout names, or another of that id.
-fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn Warn) -> Minion {
+fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn WarningSink) -> Minion {
     let of_id = |one: &&FoundMinion| one.minion.id().to_string() == id;
     if let Some(one) = found.all.iter().find(of_id) {
         return one.minion.clone();
@@ -177,16 +177,16 @@ fn check_stdin<'f>(
 }
 
 /// The minions that are meant, each as far as it could be read.
-pub struct Chosen {
+pub struct SelectedMinions {
     /// The minions.
     pub minions: Vec<(String, Result<Minion, Error>)>,
     /// True if several were meant, even if there is one.
     pub many: bool,
 }
 
-impl Chosen {
+impl SelectedMinions {
     fn one(minion: Minion) -> Self {
-        Chosen {
+        SelectedMinions {
             minions: vec![(minion.id().to_string(), Ok(minion))],
             many: false,
         }
@@ -204,8 +204,8 @@ pub fn minions<'c>(
     by: impl Into<Configured<'c>>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
-    warn: &dyn Warn,
-) -> Result<Chosen, InputError> {
+    warn: &dyn WarningSink,
+) -> Result<SelectedMinions, InputError> {
     warn_of_slips(facts, warn)?;
     let by = by.into();
     let config = by.config;
@@ -219,7 +219,7 @@ pub fn minions<'c>(
     let of_estate = facts.of_estate().filter(|_| !described && path.is_none());
     if path.is_none() && facts.platform.is_empty() && of_estate.is_none() {
         refuse_glob(target)?;
-        return Ok(Chosen::one(minion_of(facts, by, stubs, warn)?));
+        return Ok(SelectedMinions::one(minion_of(facts, by, stubs, warn)?));
     }
     if let Some(cache) = cache.filter(|cache| !cache.is_dir()) {
         let what = "no minion given";
@@ -243,7 +243,7 @@ pub fn minions<'c>(
         let named = minions
             .into_iter()
             .map(|minion| Ok((minion.id().to_string(), Ok(given.change(minion, !many)?))));
-        return Ok(Chosen {
+        return Ok(SelectedMinions {
             minions: named.collect::<Result<_, InputError>>()?,
             many,
         });
@@ -260,10 +260,10 @@ pub fn minions<'c>(
         };
         minions.push((id, read));
     }
-    Ok(Chosen { minions, many })
+    Ok(SelectedMinions { minions, many })
 }
 
-impl Chosen {
+impl SelectedMinions {
     /// Only those of which `--select` is true, and those that could not be read.
     ///
     /// # Errors
@@ -318,17 +318,17 @@ fn refuse_glob(target: &Target) -> Result<(), InputError> {
 }
 
 /// Many minions that are read one by one.
-pub struct Many<'f> {
+pub struct MinionStream<'f> {
     given: FlagFacts<'f>,
-    listed: Listed,
+    listed: MinionListing,
 }
 
-enum Listed {
+enum MinionListing {
     There(Source, Vec<String>),
     Here(Vec<Minion>),
 }
 
-impl<'f> Many<'f> {
+impl<'f> MinionStream<'f> {
     /// The same minions as [`minions`] has, of which none is read yet; `all` is every platform.
     ///
     /// # Errors
@@ -338,7 +338,7 @@ impl<'f> Many<'f> {
         target: &Target,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let by = by.into();
         let config = by.config;
@@ -357,9 +357,9 @@ impl<'f> Many<'f> {
             let given = FlagFacts::read(facts, by)?;
             let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
             let ids = source.chosen_ids(choice)?;
-            return Ok(Many {
+            return Ok(MinionStream {
                 given,
-                listed: Listed::There(source, ids),
+                listed: MinionListing::There(source, ids),
             });
         }
         if let Some(found) = facts
@@ -369,9 +369,9 @@ impl<'f> Many<'f> {
             let given = FlagFacts::read(facts, by)?;
             let source = Source::of_estate(found);
             let ids = source.chosen_ids(choice)?;
-            return Ok(Many {
+            return Ok(MinionStream {
                 given,
-                listed: Listed::There(source, ids),
+                listed: MinionListing::There(source, ids),
             });
         }
         let minions = match facts.platform.is_empty() {
@@ -386,9 +386,9 @@ impl<'f> Many<'f> {
                 )?]
             }
         };
-        Ok(Many {
+        Ok(MinionStream {
             given: FlagFacts::read(facts, by)?,
-            listed: Listed::Here(minions),
+            listed: MinionListing::Here(minions),
         })
     }
 
@@ -401,7 +401,7 @@ impl<'f> Many<'f> {
         target: &Target,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let by = by.into();
         let config = by.config;
@@ -410,9 +410,9 @@ impl<'f> Many<'f> {
             return Self::list(facts, target, by, others, warn);
         }
         let minions = source::of_platforms(&["all".into()], Choice::of(facts, target))?;
-        Ok(Many {
+        Ok(MinionStream {
             given: FlagFacts::read(facts, by)?,
-            listed: Listed::Here(minions),
+            listed: MinionListing::Here(minions),
         })
     }
 
@@ -424,7 +424,7 @@ impl<'f> Many<'f> {
         input: &'f Input,
         work: &WorkFlags,
         by: impl Into<Configured<'f>>,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         Self::list_or_platforms(&input.facts, &work.target, by, &input.other_files(), warn)
     }
@@ -441,8 +441,8 @@ impl<'f> Many<'f> {
         // Only the ids are kept, as the facts and pillars of a large fleet together may not fit into memory.
         let ids = selected(self.ids(), engine, target, |id| Ok(self.read(id).ok()))?;
         match &mut self.listed {
-            Listed::There(_, listed) => *listed = ids,
-            Listed::Here(minions) => {
+            MinionListing::There(_, listed) => *listed = ids,
+            MinionListing::Here(minions) => {
                 minions.retain(|minion| ids.contains(&minion.id().to_string()));
             }
         }
@@ -452,8 +452,8 @@ impl<'f> Many<'f> {
     /// The ids, in order.
     pub fn ids(&self) -> Vec<String> {
         match &self.listed {
-            Listed::There(_, ids) => ids.clone(),
-            Listed::Here(minions) => minions
+            MinionListing::There(_, ids) => ids.clone(),
+            MinionListing::Here(minions) => minions
                 .iter()
                 .map(|minion| minion.id().to_string())
                 .collect(),
@@ -461,7 +461,8 @@ impl<'f> Many<'f> {
     }
 
     fn changed(&self, minion: Minion, alone: bool) -> Result<Minion, Error> {
-        let is_cached = matches!(&self.listed, Listed::There(source, _) if source.is_cache());
+        let is_cached =
+            matches!(&self.listed, MinionListing::There(source, _) if source.is_cache());
         let minion = self.given.fresh(minion, is_cached);
         self.given
             .change(minion, alone)
@@ -469,18 +470,18 @@ impl<'f> Many<'f> {
     }
 }
 
-impl mapstack_fleet::Minions for Many<'_> {
+impl mapstack_fleet::Minions for MinionStream<'_> {
     /// One of them, as flags have it.
     fn read(&self, id: &str) -> Result<Minion, Error> {
-        let alone = matches!(&self.listed, Listed::Here(minions) if minions.len() == 1);
+        let alone = matches!(&self.listed, MinionListing::Here(minions) if minions.len() == 1);
         self.changed(self.unchanged(id)?, alone)
     }
 
     /// One of them, without what flags change in each of many.
     fn unchanged(&self, id: &str) -> Result<Minion, Error> {
         match &self.listed {
-            Listed::There(source, _) => source.read(id),
-            Listed::Here(minions) => {
+            MinionListing::There(source, _) => source.read(id),
+            MinionListing::Here(minions) => {
                 let found = minions.iter().find(|minion| minion.id().to_string() == id);
                 Ok(found.cloned().unwrap_or_else(|| Minion::new(id)))
             }
@@ -604,7 +605,7 @@ fn change(change: &str) -> Result<(&str, Value), InputError> {
 }
 
 /// Warn of grains and options that `--set` changes, if nothing has them and their names are similar to others.
-fn warn_of_slips(facts: &Facts, warn: &dyn Warn) -> Result<(), InputError> {
+fn warn_of_slips(facts: &Facts, warn: &dyn WarningSink) -> Result<(), InputError> {
     let mut warnings = Vec::new();
     for change in &facts.set {
         let path = change.split('=').next().unwrap_or(change);

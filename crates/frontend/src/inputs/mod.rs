@@ -7,13 +7,13 @@
 //! | you want | look at |
 //! |---|---|
 //! | one minion, and an engine for it | [`Session`] |
-//! | many minions, read one by one | [`Many`] |
+//! | many minions, read one by one | [`MinionStream`] |
 //! | the file server | [`Served`] |
 //! | a configuration of Salt's | [`configuration`] |
 //! | an engine with functions and limits | [`engine`] |
 //! | formulas for many minions | [`Plan`], [`formulas`] |
 //! | two states of the files | [`ComparedFiles`], [`States`] |
-//! | one state after the other | [`Watched`], [`Following`] |
+//! | one state after the other | [`WatchedDirectories`], [`FollowedMinions`] |
 //! | arguments of Salt's functions | [`Kwargs`] |
 //!
 //! ```
@@ -100,18 +100,18 @@ pub use compared_files::{ComparedFiles, ComparedPillarFiles};
 pub use converted::{Converted, FoundPillars, WorkTree};
 pub use deployed::with_roots;
 pub use fleet_highstate::FleetHighstate;
-pub use following::{FollowedChange, Following};
+pub use following::{FollowedChange, FollowedMinions};
 pub use functions::{MemoryOf, engine};
 pub use highstate::{Highstate, HighstateJob, unknown_file};
 pub use id::IdParser;
 pub use kwargs::Kwargs;
-pub use linted::{EstateStates, LintMinions, Linted};
+pub use linted::{EstateStates, LintMinions, LintTargets};
 pub use means::name_of;
-pub use minions::{Chosen, Many, minions, pillar_changes};
+pub use minions::{MinionStream, SelectedMinions, minions, pillar_changes};
 pub use options::digest_of_options;
 pub use overview::{MinionStates, overview};
 pub use pillar_job::{MadePillar, PillarFlags, PillarJob};
-pub use pillars::{Configured, ConfiguredPillars, Silent};
+pub use pillars::{Configured, ConfiguredPillars, NoWarnings};
 pub use plan::Plan;
 pub use project::{FILE as PROJECT_FILE, Project};
 pub use read::{data_file, read, text_file, variables};
@@ -122,10 +122,10 @@ pub use session::Session;
 pub use settings::Setting;
 pub use source::{Choice, of_platforms};
 pub use state_facts::{Refused, top_options};
-pub use states::{Counted, NotServed, State, States};
+pub use states::{ChangedFileCount, NotServed, State, States};
 pub use unserved_files::UnservedFiles;
 pub use wanted_parts::Parts;
-pub use watched::Watched;
+pub use watched::WatchedDirectories;
 
 /// An error in the input that flags name.
 #[derive(Debug, thiserror::Error)]
@@ -149,7 +149,7 @@ impl InputError {
 }
 
 /// Receives the warnings and notes that come up while inputs are read.
-pub trait Warn {
+pub trait WarningSink {
     /// Something is worth a warning.
     ///
     /// # Errors

@@ -4,15 +4,15 @@ use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{Minions as _, ordered};
-use mapstack_states::{Gathered, Gatherer, ProblemKind, TopOptions};
+use mapstack_states::{GatheredStates, Gatherer, ProblemKind, TopOptions};
 
 use crate::inputs::deployed::with_roots;
 use crate::inputs::flags::{Input, WorkFlags};
 use crate::inputs::functions::{MemoryOf, engine};
-use crate::inputs::minions::Many;
+use crate::inputs::minions::MinionStream;
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::Served;
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// The states of a minion, and the problems that keep it from the rest.
 #[derive(Debug, Clone)]
@@ -35,13 +35,13 @@ pub fn overview(
     input: &Input,
     work: &WorkFlags,
     memory: MemoryOf,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<Vec<MinionStates>, InputError> {
     let config = input.config(warn)?;
     let flags = input.engine_flags();
     let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
     let by = Configured::later(config.as_ref());
-    let minions = Many::of_work(input, work, by, warn)?;
+    let minions = MinionStream::of_work(input, work, by, warn)?;
     let served = Served::new(&input.files, config.as_ref(), None, warn)?.files;
     let engine = engine(Snapshot::new(served), &input.functions, memory)?;
     let engine = with_roots(engine, &input.files, config.as_ref());
@@ -103,7 +103,7 @@ fn states_of(
 }
 
 /// The problems that keep a minion from its states.
-fn wrong(gathered: &Gathered) -> Vec<String> {
+fn wrong(gathered: &GatheredStates) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(Err(error)) = &gathered.top {
         wrong.push(format!("top file: {}", error.diagnostic().message));

@@ -11,11 +11,11 @@ use mapstack_salt_config::Kind;
 
 use crate::inputs::flags::{EngineFlags, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
-use crate::inputs::minions::{Chosen, minions};
+use crate::inputs::minions::{SelectedMinions, minions};
 use crate::inputs::pillars::ConfiguredPillars;
 use crate::inputs::served::{Served, unserved};
 use crate::inputs::stacks::{Stacks, ext_pillars};
-use crate::inputs::{InputError, Warn, configuration, deployed};
+use crate::inputs::{InputError, WarningSink, configuration, deployed};
 
 /// The pillars to compile.
 #[derive(Debug, Clone, Copy)]
@@ -35,17 +35,17 @@ pub struct PillarFlags<'f> {
 /// The minions of flags, and what compiles their pillars.
 pub struct PillarJob {
     /// The minions.
-    pub chosen: Chosen,
+    pub chosen: SelectedMinions,
     made_by: MadeBy,
 }
 
 enum MadeBy {
-    Stacks(Box<Stacked>),
+    Stacks(Box<StackPillars>),
     Whole(Box<ConfiguredPillars>),
 }
 
 /// External pillars alone.
-struct Stacked {
+struct StackPillars {
     engine: Engine,
     compiler: Compiler,
     merged: bool,
@@ -76,7 +76,7 @@ impl PillarJob {
         flags: &PillarFlags<'_>,
         site: &SiteFlags,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let SiteFlags {
             target,
@@ -120,7 +120,7 @@ impl PillarJob {
         let chosen = chosen.selected(&engine, target)?;
         Ok(PillarJob {
             chosen,
-            made_by: MadeBy::Stacks(Box::new(Stacked {
+            made_by: MadeBy::Stacks(Box::new(StackPillars {
                 engine,
                 compiler: Compiler::new(pillars),
                 merged: flags.merged,

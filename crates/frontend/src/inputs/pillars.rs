@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
-use mapstack::{Diagnostic, Engine, Error, ErrorKind, Unanswered};
-use mapstack_fleet::{Noted, Seen, WithPillar};
-use mapstack_pillar::{Ask, Master, PillarReads, WholePillar, pillar_roots, unknown_order};
+use mapstack::{Diagnostic, Engine, Error, ErrorKind, UnansweredCall};
+use mapstack_fleet::{AnswerRecord, RecordingFileServer, WithPillar};
+use mapstack_pillar::{
+    Master, PillarReads, PillarRequest, WholePillar, pillar_roots, unknown_order,
+};
 use mapstack_salt_config::{Config, Kind};
 
 use crate::inputs::configuration;
 use crate::inputs::flags::{EngineFlags, Files};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::served::{self, Served};
-use crate::inputs::{InputError, Warn, deployed};
+use crate::inputs::{InputError, WarningSink, deployed};
 
 /// A configuration, and the pillars that it compiles.
 #[derive(Clone, Copy, Default)]
@@ -106,7 +108,7 @@ impl ConfiguredPillars {
         config: Option<&Config>,
         EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Option<Self>, InputError> {
         ConfiguredPillars::noted(config, EngineFlags { files, functions }, memory, warn, None)
     }
@@ -119,8 +121,8 @@ impl ConfiguredPillars {
         config: Option<&Config>,
         EngineFlags { files, functions }: EngineFlags<'_>,
         memory: MemoryOf,
-        warn: &dyn Warn,
-        seen: Option<Arc<Seen>>,
+        warn: &dyn WarningSink,
+        seen: Option<Arc<AnswerRecord>>,
     ) -> Result<Option<Self>, InputError> {
         let Some(config) = compiling(config, files)? else {
             return Ok(None);
@@ -147,11 +149,11 @@ impl ConfiguredPillars {
         // Few pillars look at files of the file server.
         let served = match files.root.is_empty() && !configuration::has_own_roots(Some(&config)) {
             true => Backends::default(),
-            false => Served::new(files, Some(&config), None, &Silent)?.files,
+            false => Served::new(files, Some(&config), None, &NoWarnings)?.files,
         };
         let mirrors = mirrors(&config, files)?;
-        let roots = Noted::new(roots, "pillar", seen.clone());
-        let served = Noted::new(served, "files for pillars", seen);
+        let roots = RecordingFileServer::new(roots, "pillar", seen.clone());
+        let served = RecordingFileServer::new(served, "files for pillars", seen);
         let engine = engine(Snapshot::new(served), functions, memory)?;
         let engine = deployed::with_roots(engine, files, Some(&config));
         let master = Master::new(
@@ -230,7 +232,8 @@ impl ConfiguredPillars {
     /// # Errors
     /// As [`Master::compile`].
     pub fn compile(&self, minion: &Minion) -> Result<WholePillar, Error> {
-        self.master.compile(&self.engine, minion, &Ask::of(minion))
+        self.master
+            .compile(&self.engine, minion, &PillarRequest::of(minion))
     }
 
     /// Note the paths of the files that external pillars read.
@@ -258,7 +261,7 @@ impl ConfiguredPillars {
         if !minion.pillar.is_empty() {
             return given;
         }
-        let ask = Ask::of(minion);
+        let ask = PillarRequest::of(minion);
         let (compiled, reads) = self.master.compile_noting(&self.engine, minion, &ask);
         given.reads = reads;
         match compiled {
@@ -282,7 +285,8 @@ impl ConfiguredPillars {
     /// # Errors
     /// As [`Master::compile`].
     pub(crate) fn explain(&self, minion: &Minion) -> Result<WholePillar, Error> {
-        self.master.explain(&self.engine, minion, &Ask::of(minion))
+        self.master
+            .explain(&self.engine, minion, &PillarRequest::of(minion))
     }
 
     /// The pillar of a minion without errors.
@@ -316,7 +320,7 @@ impl ConfiguredPillars {
     ///
     /// # Errors
     /// Warnings are errors here.
-    pub fn count_warnings(&self, warn: &dyn Warn) -> Result<(), Error> {
+    pub fn count_warnings(&self, warn: &dyn WarningSink) -> Result<(), Error> {
         let count = self.take_warnings().len();
         if count == 0 {
             return Ok(());
@@ -340,11 +344,13 @@ impl ConfiguredPillars {
     pub(crate) fn lacking(
         self,
         minions: Vec<Minion>,
-    ) -> Result<(Vec<Minion>, Vec<Unanswered>), Error> {
+    ) -> Result<(Vec<Minion>, Vec<UnansweredCall>), Error> {
         let mut with_pillars: Result<Vec<Minion>, Error> = Ok(Vec::new());
         let (_, lacking) = self.engine.collecting(|engine| {
             let compiled = minions.into_iter().map(|minion| {
-                let made = self.master.compile(engine, &minion, &Ask::of(&minion))?;
+                let made = self
+                    .master
+                    .compile(engine, &minion, &PillarRequest::of(&minion))?;
                 Ok(Minion {
                     pillar: made.data,
                     ..minion
@@ -392,7 +398,7 @@ pub(crate) fn compiling(
 pub(crate) fn warn_of_order(
     config: Option<&Config>,
     EngineFlags { files, functions }: EngineFlags<'_>,
-    warn: &dyn Warn,
+    warn: &dyn WarningSink,
 ) -> Result<(), InputError> {
     // Of two versions the older one is less sure of the order.
     let [before, after] = functions.versions();
@@ -425,9 +431,9 @@ fn has_git_pillar(config: &Config) -> bool {
 }
 
 /// Hears nothing: what is opened a second time has warned before, or will.
-pub struct Silent;
+pub struct NoWarnings;
 
-impl Warn for Silent {
+impl WarningSink for NoWarnings {
     fn warn_of(&self, _: &[Diagnostic]) -> Result<(), Error> {
         Ok(())
     }

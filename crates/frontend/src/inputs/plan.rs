@@ -1,7 +1,7 @@
 //! Formulas for many minions, as verbs that compare or look through them want them.
 
 use mapstack::share::SharedFormula;
-use mapstack::{Condition, Configuration, DataOptions, Engine, Error, Way};
+use mapstack::{Condition, Configuration, ConfigurationMethod, DataOptions, Engine, Error};
 use mapstack_fleet::Fleet;
 
 use crate::inputs::InputError;
@@ -16,7 +16,7 @@ pub struct Plan {
     others: Vec<String>,
     options: DataOptions,
     /// The way in which configurations are made, if it is not for the formula to say.
-    way: Option<Way>,
+    way: Option<ConfigurationMethod>,
     variable: Option<String>,
     saltenv: Option<String>,
     condition: Option<Condition>,
@@ -102,7 +102,7 @@ impl Plan {
     }
 
     /// The way in which each formula's configuration is made, the later state before the earlier one, where they differ.
-    pub fn ways(&self, [before, after]: [&Fleet<'_>; 2]) -> Vec<(String, Way)> {
+    pub fn ways(&self, [before, after]: [&Fleet<'_>; 2]) -> Vec<(String, ConfigurationMethod)> {
         let both = before.configurations().zip(after.configurations());
         let both = both.filter(|(before, _)| !before.is_others());
         let has_data = |before: &Configuration, after: &Configuration| {

@@ -42,7 +42,7 @@ pub struct Project {
     /// The estate, if it is more than formulas.
     pub estate: Option<Estate>,
     /// The configuration and the minions that its file names.
-    pub(crate) given: Given,
+    pub(crate) given: ProjectFile,
 }
 
 /// A repository with a formula.
@@ -56,7 +56,7 @@ pub struct Formula {
 
 /// The content of a project's file, before it is looked at together with the checkout.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct ProjectFile {
     pub has_roots: bool,
     pub has_pillar_roots: bool,
     pub config: Option<PathBuf>,
@@ -222,7 +222,7 @@ impl Project {
                 folder.strip_prefix(&self.directory).ok()?.into(),
             ))
         });
-        let mut deployed = estate::Given(own.collect());
+        let mut deployed = estate::DeployedPaths(own.collect());
         deployed.add(&tools.deployed);
         let of_config = config.as_ref().map(|(_, config)| config);
         let deployment = Deployment::of(of_config, folders, layout, &deployed);

@@ -27,7 +27,7 @@ impl RevisionPaths {
     /// # Errors
     /// A root is not in a repository that has the revision.
     pub fn of(revision: &str, files: &Files) -> Result<Self, InputError> {
-        let config = configuration::read(files, None, None, &crate::inputs::pillars::Silent)?;
+        let config = configuration::read(files, None, None, &crate::inputs::pillars::NoWarnings)?;
         let mut all = or_here(&served::roots(files, config.as_ref())?).to_vec();
         if let Some(config) = compiling(config.as_ref(), files)? {
             all.extend(roots_of_pillar(&config)?);

@@ -12,7 +12,7 @@ use mapstack_salt_config::fileserver::{self, Configured};
 
 use crate::inputs::configuration;
 use crate::inputs::flags::Files;
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// The path of a file below one of some roots.
 pub fn below(roots: &[String], given: &str) -> Option<String> {
@@ -50,7 +50,7 @@ impl Served {
         files: &Files,
         config: Option<&Config>,
         minion: Option<&Minion>,
-        warn: &dyn Warn,
+        warn: &dyn WarningSink,
     ) -> Result<Self, InputError> {
         let (served, mut warnings) = match config.filter(|_| files.root.is_empty()) {
             Some(config) => {

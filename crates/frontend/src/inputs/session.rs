@@ -5,7 +5,9 @@ use std::path::Path;
 use mapstack::loader::{NotServed, Roots, Unserved};
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack::{Configuration, DataOptions, Diagnostic, Engine, Error, ErrorKind, Run, Way};
+use mapstack::{
+    Configuration, ConfigurationMethod, DataOptions, Diagnostic, Engine, Error, ErrorKind, Run,
+};
 use mapstack_fleet::read_back;
 use mapstack_pillar::WholePillar;
 use mapstack_salt_config::Config;
@@ -17,7 +19,7 @@ use crate::inputs::functions::{self, MemoryOf};
 use crate::inputs::minions::minion;
 use crate::inputs::pillars::ConfiguredPillars;
 use crate::inputs::served::{Served, below};
-use crate::inputs::{InputError, Warn, deployed};
+use crate::inputs::{InputError, WarningSink, deployed};
 
 /// Everything a verb that looks at one minion needs.
 pub struct Session {
@@ -37,7 +39,11 @@ impl Session {
     ///
     /// # Errors
     /// Flags name no minion or no files, or some that cannot be read.
-    pub fn new(input: &Input, warn: &dyn Warn, memory: MemoryOf) -> Result<Self, InputError> {
+    pub fn new(
+        input: &Input,
+        warn: &dyn WarningSink,
+        memory: MemoryOf,
+    ) -> Result<Self, InputError> {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
         let flags = input.engine_flags();
         let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
@@ -143,7 +149,11 @@ impl Session {
     ///
     /// # Errors
     /// Warnings are errors, or the folder cannot be listed.
-    pub fn warn_of_unserved(&self, formula: &str, warn: &dyn Warn) -> Result<(), InputError> {
+    pub fn warn_of_unserved(
+        &self,
+        formula: &str,
+        warn: &dyn WarningSink,
+    ) -> Result<(), InputError> {
         let run = self.run();
         let files = self.engine.files();
         let found = files.unserved(run.saltenv(), formula);
@@ -158,7 +168,13 @@ impl Session {
 
     /// Say so if the layers of a formula, which come to `data` in a run, are not what its states use: its `map.jinja`
     /// exports something else.
-    pub fn note_other_map(&self, formula: &str, data: &Value, run: &Run<'_>, warn: &dyn Warn) {
+    pub fn note_other_map(
+        &self,
+        formula: &str,
+        data: &Value,
+        run: &Run<'_>,
+        warn: &dyn WarningSink,
+    ) {
         if let Some(note) = self.other_map(formula, data, run) {
             warn.note_of(&note);
         }
@@ -172,7 +188,7 @@ impl Session {
         let options = DataOptions::default();
         let configuration =
             Configuration::of(&self.engine, formula, run.saltenv(), options).ok()?;
-        if configuration.way() == Way::Data || !configuration.has_layers() {
+        if configuration.way() == ConfigurationMethod::Data || !configuration.has_layers() {
             return None;
         }
         let says = match configuration.compute(&self.run()) {

@@ -13,7 +13,7 @@ use crate::inputs::estate::{FoundMinions, GivenGrains};
 use crate::inputs::flags::{Facts, Target};
 use crate::inputs::id::shortened;
 use crate::inputs::read::{read, shown};
-use crate::inputs::{InputError, Warn};
+use crate::inputs::{InputError, WarningSink};
 
 /// The number of ids that a message lists.
 const LISTED: usize = 5;
@@ -50,7 +50,11 @@ impl<'c> Choice<'c> {
 impl Source {
     /// Read what there is, and warn of minions that did not answer. `pillarenv` is what a master's
     /// cache is read for.
-    pub fn open(path: &Path, pillarenv: Option<&str>, warn: &dyn Warn) -> Result<Self, InputError> {
+    pub fn open(
+        path: &Path,
+        pillarenv: Option<&str>,
+        warn: &dyn WarningSink,
+    ) -> Result<Self, InputError> {
         let minions = match path == Path::new("-") {
             true => Minions::from_text(&read(path)?, &shown(path)),
             false => {

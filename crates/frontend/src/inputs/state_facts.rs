@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack::{Error, ErrorKind};
 use mapstack_salt_config::Config;
-use mapstack_states::{TopOptions, Wanted};
+use mapstack_states::{RequestedStates, TopOptions};
 
 use crate::inputs::flags::Files;
 use crate::inputs::pillars::ConfiguredPillars;
@@ -23,10 +23,10 @@ pub fn top_options(config: Option<&Config>, files: &Files) -> TopOptions {
 }
 
 /// The states of some sls, or without any those that top files give.
-pub(super) fn wanted<'w>(sls: &'w [String], options: &'w TopOptions) -> Wanted<'w> {
+pub(super) fn wanted<'w>(sls: &'w [String], options: &'w TopOptions) -> RequestedStates<'w> {
     match sls {
-        [] => Wanted::Highstate,
-        names => Wanted::Sls {
+        [] => RequestedStates::Highstate,
+        names => RequestedStates::Sls {
             saltenv: options.saltenv.as_deref().unwrap_or("base"),
             names,
         },

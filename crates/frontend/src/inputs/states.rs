@@ -129,7 +129,7 @@ struct Compiled {
 
 /// The number of files that changed, and those of which no compared result is made.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct ChangedFileCount {
     /// The number of files that changed.
     pub changed: usize,
     /// Those that were not compared.
@@ -491,7 +491,7 @@ impl States {
 
     /// The changed files, after a comparison. A file of the pillar counts as such, even if the file server has it as
     /// well.
-    pub fn counted(&self, comparison: &Comparison<'_, '_>) -> Counted {
+    pub fn counted(&self, comparison: &Comparison<'_, '_>) -> ChangedFileCount {
         let below = self
             .pillars
             .iter()
@@ -532,7 +532,7 @@ impl States {
         let of_pillar_inside = unrelated_of_pillar.len();
         unrelated.extend(unrelated_of_pillar);
         unrelated.extend(unrelated_outside);
-        Counted {
+        ChangedFileCount {
             changed: self
                 .changed
                 .project_paths()

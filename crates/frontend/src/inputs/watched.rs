@@ -17,12 +17,12 @@ use crate::inputs::minions::pillar_changes;
 use crate::inputs::served::roots;
 use crate::inputs::states::{Compiling, State, States};
 use crate::inputs::{
-    Configured, ConfiguredPillars, InputError, Served, Warn, deployed, pillars, served,
+    Configured, ConfiguredPillars, InputError, Served, WarningSink, deployed, pillars, served,
 };
 
 /// The watched directories: the roots that flags name, those of the pillar if pillars are compiled, and the directories
 /// of stacked external pillars.
-pub struct Watched<'i> {
+pub struct WatchedDirectories<'i> {
     input: &'i Input,
     config: Option<&'i Config>,
     memory: MemoryOf,
@@ -33,7 +33,7 @@ pub struct Watched<'i> {
     stacks: Vec<PathBuf>,
 }
 
-impl<'i> Watched<'i> {
+impl<'i> WatchedDirectories<'i> {
     /// The directories that flags and a configuration name.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<'i> Watched<'i> {
             .as_ref()
             .map(|config| pillars::mirrors(config, files));
         let mirrors = mirrors.transpose()?.flatten();
-        Ok(Watched {
+        Ok(WatchedDirectories {
             only_pillars: compiling.is_some() && served.is_empty() && config.is_some(),
             compiling: compiling.map(|config| Compiling {
                 config,
@@ -94,7 +94,11 @@ impl<'i> Watched<'i> {
     ///
     /// # Errors
     /// As [`Served::new`].
-    pub fn directories(&self, saltenv: &str, warn: &dyn Warn) -> Result<Vec<String>, InputError> {
+    pub fn directories(
+        &self,
+        saltenv: &str,
+        warn: &dyn WarningSink,
+    ) -> Result<Vec<String>, InputError> {
         let mut directories = self
             .served(warn)?
             .map_or_else(Vec::new, |served| served.directories(saltenv));
@@ -123,7 +127,7 @@ impl<'i> Watched<'i> {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn now(&self) -> Result<Arc<State>, InputError> {
-        let served = self.served(&pillars::Silent)?;
+        let served = self.served(&pillars::NoWarnings)?;
         let files = frozen(&served.map(|served| served.files).unwrap_or_default())?;
         let follow = served::follows_outside_links(&self.input.files, self.config);
         let of_pillar = self.compiling.as_ref().map(|_| {
@@ -157,7 +161,7 @@ impl<'i> Watched<'i> {
         States::between(states.map(Arc::clone), compiled)
     }
 
-    fn served(&self, warn: &dyn Warn) -> Result<Option<Served>, InputError> {
+    fn served(&self, warn: &dyn WarningSink) -> Result<Option<Served>, InputError> {
         match self.only_pillars {
             true => Ok(None),
             false => Served::new(&self.input.files, self.config, None, warn).map(Some),

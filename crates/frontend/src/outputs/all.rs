@@ -4,23 +4,23 @@ use std::convert::Infallible;
 use std::io;
 
 use mapstack_fleet::{MaskedFleet, Minions, Pace, Report, Summary, ordered};
-use mapstack_report::fleet::{Form, Shown};
+use mapstack_report::fleet::{Form, ShownMinion};
 
 use crate::outputs::Sink;
 
 /// The results of all minions, as written.
-pub struct Written {
+pub struct WrittenResults {
     /// The summary of them.
     pub summary: Summary,
     /// True if the work was ended before the last one.
     pub interrupted: bool,
     /// Why the output ended.
-    pub output: Option<Unwritten>,
+    pub output: Option<OutputError>,
 }
 
 /// An output that ended early.
 #[derive(Debug)]
-pub struct Unwritten {
+pub struct OutputError {
     /// The reason.
     pub error: io::Error,
     /// The minions that are kept all the same, if that is known ([`Output::kept`]).
@@ -33,7 +33,7 @@ pub trait Output {
     ///
     /// # Errors
     /// It cannot be written.
-    fn put(&mut self, id: &str, shown: Shown, report: Option<&Report>) -> io::Result<()>;
+    fn put(&mut self, id: &str, shown: ShownMinion, report: Option<&Report>) -> io::Result<()>;
 
     /// Pass over one that is not meant.
     ///
@@ -53,7 +53,7 @@ pub trait Output {
 }
 
 impl Output for Sink<'_> {
-    fn put(&mut self, id: &str, shown: Shown, _: Option<&Report>) -> io::Result<()> {
+    fn put(&mut self, id: &str, shown: ShownMinion, _: Option<&Report>) -> io::Result<()> {
         Sink::put(self, id, shown)
     }
 
@@ -71,9 +71,9 @@ impl Output for Sink<'_> {
 }
 
 /// A minion as an [`Output`] takes it.
-pub struct Done {
+pub struct MinionResult {
     /// The shown part.
-    pub shown: Shown,
+    pub shown: ShownMinion,
     /// The report, if there is more to say than what is shown.
     pub report: Option<Report>,
 }
@@ -86,13 +86,13 @@ pub fn write_fleet(
     (ids, pace): (&[String], Pace),
     (form, output): (&Form, Box<dyn Output + '_>),
     goes_on: impl FnMut() -> bool,
-) -> Written {
+) -> WrittenResults {
     std::thread::scope(|scope| {
         let done = ordered(scope, ids.iter(), pace, |id| {
-            Some(Done::of(fleet.report(id, minions)?, form))
+            Some(MinionResult::of(fleet.report(id, minions)?, form))
         });
         let minions = ids.iter().zip(done).map(|(id, result)| {
-            let panicked = |panicked| Some(Done::of(Report::panicked(id, panicked), form));
+            let panicked = |panicked| Some(MinionResult::of(Report::panicked(id, panicked), form));
             Ok::<_, Infallible>((id, result.unwrap_or_else(panicked)))
         });
         let summary = Summary::new(ids.len(), form.formulas());
@@ -107,12 +107,12 @@ pub fn write_fleet(
 /// # Errors
 /// A minion does not come. Why the output ends early is in what is returned.
 pub fn write_minions<E>(
-    minions: impl Iterator<Item = Result<(impl AsRef<str>, Option<Done>), E>>,
+    minions: impl Iterator<Item = Result<(impl AsRef<str>, Option<MinionResult>), E>>,
     summary: Summary,
     mut output: Box<dyn Output + '_>,
     mut goes_on: impl FnMut() -> bool,
-) -> Result<Written, E> {
-    let mut written = Written {
+) -> Result<WrittenResults, E> {
+    let mut written = WrittenResults {
         summary,
         interrupted: false,
         output: None,
@@ -120,7 +120,7 @@ pub fn write_minions<E>(
     for minion in minions {
         let (id, done) = minion?;
         let taken = match done {
-            Some(Done { shown, report }) => {
+            Some(MinionResult { shown, report }) => {
                 let taken = output.put(id.as_ref(), shown, report.as_ref());
                 taken.map(|()| written.summary.add(report.as_ref()))
             }
@@ -131,7 +131,7 @@ pub fn write_minions<E>(
         };
         if let Err(error) = taken {
             let kept = output.kept(written.summary.done);
-            written.output = Some(Unwritten { error, kept });
+            written.output = Some(OutputError { error, kept });
             return Ok(written);
         }
         if !goes_on() {
@@ -141,11 +141,11 @@ pub fn write_minions<E>(
     }
     let kept = output.kept(written.summary.done);
     let ended = output.finish(!written.interrupted);
-    written.output = ended.err().map(|error| Unwritten { error, kept });
+    written.output = ended.err().map(|error| OutputError { error, kept });
     Ok(written)
 }
 
-impl Done {
+impl MinionResult {
     fn of(report: Report, form: &Form) -> Self {
         let shown = form.show(&report);
         let has_warnings = || {
@@ -154,7 +154,7 @@ impl Done {
         };
         // Threads share outcomes, and each that lets go of one slows the others down.
         let report = (!report.is_whole() || has_warnings()).then_some(report);
-        Done { shown, report }
+        MinionResult { shown, report }
     }
 }
 
@@ -162,7 +162,7 @@ impl Done {
 mod tests {
     use std::io::Write;
 
-    use mapstack_report::fleet::{Format, What};
+    use mapstack_report::fleet::{FleetParts, Format};
 
     use super::*;
 
@@ -179,11 +179,11 @@ mod tests {
         }
     }
 
-    fn written(form: &Form, output: Box<dyn Output + '_>, ids: &[&str]) -> Written {
+    fn written(form: &Form, output: Box<dyn Output + '_>, ids: &[&str]) -> WrittenResults {
         let done = |id| {
-            let shown = Shown::Text(format!("\"{id}\": {{}}"));
+            let shown = ShownMinion::Text(format!("\"{id}\": {{}}"));
             let report = None;
-            Ok::<_, Infallible>((id, Some(Done { shown, report })))
+            Ok::<_, Infallible>((id, Some(MinionResult { shown, report })))
         };
         let summary = Summary::new(ids.len(), form.formulas());
         let Ok(written) = write_minions(ids.iter().map(done), summary, output, || true);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn only_what_can_be_read_counts_as_written() {
-        let form = Form::new(Format::Json, What::Data, false, vec!["users".into()]);
+        let form = Form::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
         // Both are in the buffer, of which nobody knows how much was written.
         let stream = Sink::stream(&form, Full).unwrap();
         let ended = written(&form, Box::new(stream), &["web1", "web2"]).output;

@@ -24,7 +24,7 @@ pub fn write_proposal(
     for path in touched {
         check(directory, path, formula).map_err(|e| cannot(directory, path, &e))?;
     }
-    let mut undo = Undo::default();
+    let mut undo = UndoSteps::default();
     let done = all(directory, proposal, &mut undo);
     done.map_err(|(path, e)| {
         let failed = undo.run();
@@ -39,7 +39,11 @@ pub fn write_proposal(
     })
 }
 
-fn all(directory: &Path, proposal: &Proposal, undo: &mut Undo) -> Result<(), (String, io::Error)> {
+fn all(
+    directory: &Path,
+    proposal: &Proposal,
+    undo: &mut UndoSteps,
+) -> Result<(), (String, io::Error)> {
     for (path, text) in &proposal.write {
         let file = directory.join(path);
         write(&file, text.as_bytes(), undo).map_err(|e| (path.clone(), e))?;
@@ -82,14 +86,14 @@ fn check(directory: &Path, path: &str, formula: &Formula) -> io::Result<()> {
 
 /// The steps that restore everything.
 #[derive(Default)]
-struct Undo {
+struct UndoSteps {
     /// Files with their former content, or without one.
     files: Vec<(PathBuf, Option<Vec<u8>>)>,
     /// Directories that were made.
     made: Vec<PathBuf>,
 }
 
-impl Undo {
+impl UndoSteps {
     /// Undo everything, the last thing first. The paths for which that fails.
     fn run(self) -> Vec<String> {
         let mut failed = Vec::new();
@@ -110,7 +114,7 @@ impl Undo {
     }
 }
 
-fn write(file: &Path, bytes: &[u8], undo: &mut Undo) -> io::Result<()> {
+fn write(file: &Path, bytes: &[u8], undo: &mut UndoSteps) -> io::Result<()> {
     let before = match fs::read(file) {
         Ok(bytes) => Some(bytes),
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
@@ -122,7 +126,7 @@ fn write(file: &Path, bytes: &[u8], undo: &mut Undo) -> io::Result<()> {
     Ok(())
 }
 
-fn make_parents(file: &Path, undo: &mut Undo) -> io::Result<()> {
+fn make_parents(file: &Path, undo: &mut UndoSteps) -> io::Result<()> {
     let missing = |parent: &&Path| !parent.exists();
     let missing: Vec<&Path> = file.ancestors().skip(1).take_while(missing).collect();
     for parent in missing.into_iter().rev() {
@@ -132,7 +136,7 @@ fn make_parents(file: &Path, undo: &mut Undo) -> io::Result<()> {
     Ok(())
 }
 
-fn remove(file: &Path, undo: &mut Undo) -> io::Result<()> {
+fn remove(file: &Path, undo: &mut UndoSteps) -> io::Result<()> {
     let before = fs::read(file)?;
     fs::remove_file(file)?;
     undo.files.push((file.to_owned(), Some(before)));
@@ -212,7 +216,7 @@ mod tests {
             .writing("map.jinja", "new")
             .writing("parameters/os/Debian.yaml", "values: {}\n")
             .writing("zz/under.yaml", "x");
-        let mut undo = Undo::default();
+        let mut undo = UndoSteps::default();
         all(home.path(), &proposal, &mut undo).unwrap_err();
         assert_ne!(tree(home.path()), before);
         assert!(undo.run().is_empty());

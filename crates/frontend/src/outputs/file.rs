@@ -48,9 +48,9 @@ pub(crate) fn of_file(file: &Path, e: &io::Error) -> io::Error {
 /// assert_eq!(std::fs::read_to_string(file)?, "half of it, and all of it");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct Replacement(To);
+pub struct Replacement(Destination);
 
-enum To {
+enum Destination {
     /// Beside the file that is there, with its permissions if there is one.
     Beside {
         written: tempfile::NamedTempFile<fs::File>,
@@ -71,7 +71,7 @@ impl Replacement {
             // The name of such a file need not be a path that can be replaced: `/dev/stdout` is a pipe without one.
             Ok(there) if !there.is_file() => {
                 let into = fs::OpenOptions::new().write(true).open(file)?;
-                return Ok(Replacement(To::Into(into)));
+                return Ok(Replacement(Destination::Into(into)));
             }
             Ok(there) => Some(there),
             Err(e) if e.kind() == io::ErrorKind::NotFound && !file.is_symlink() => None,
@@ -97,7 +97,7 @@ impl Replacement {
             .prefix(".mapstack-")
             .suffix(".new")
             .make_in(directory, create)?;
-        Ok(Replacement(To::Beside {
+        Ok(Replacement(Destination::Beside {
             written,
             real,
             permissions: there.map(|there| there.permissions()),
@@ -109,7 +109,7 @@ impl Replacement {
     /// # Errors
     /// The file cannot be replaced, and stays as it was.
     pub fn finish(self) -> io::Result<()> {
-        let To::Beside {
+        let Destination::Beside {
             written,
             real,
             permissions,
@@ -128,15 +128,15 @@ impl Replacement {
 impl io::Write for Replacement {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            To::Beside { written, .. } => written.write(bytes),
-            To::Into(file) => file.write(bytes),
+            Destination::Beside { written, .. } => written.write(bytes),
+            Destination::Into(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            To::Beside { written, .. } => written.flush(),
-            To::Into(file) => file.flush(),
+            Destination::Beside { written, .. } => written.flush(),
+            Destination::Into(file) => file.flush(),
         }
     }
 }

@@ -8,7 +8,7 @@ mod converted;
 mod file;
 mod sink;
 
-pub use all::{Done, Output, Unwritten, Written, write_fleet, write_minions};
+pub use all::{MinionResult, Output, OutputError, WrittenResults, write_fleet, write_minions};
 pub use converted::write_proposal;
 pub(crate) use file::of_file;
 pub use file::{Replacement, replace, replace_unchanged};

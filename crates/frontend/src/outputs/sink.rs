@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use super::file::{of_file, replace};
 use mapstack_fleet::Tally;
-use mapstack_report::fleet::{Form, Format, Shown, cell_text};
+use mapstack_report::fleet::{Form, Format, ShownMinion, cell_text};
 
 /// Writes the minions of a fleet, in order.
 ///
 /// ```
 /// use mapstack_frontend::outputs::Sink;
-/// use mapstack_report::fleet::{Form, Format, Shown, What};
-/// let form = Form::new(Format::Json, What::Data, false, vec!["users".into()]);
+/// use mapstack_report::fleet::{Form, Format, ShownMinion, FleetParts};
+/// let form = Form::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
 /// let mut out = Vec::new();
 /// let mut sink = Sink::stream(&form, &mut out)?;
-/// sink.put("web1", Shown::Text("\"web1\": {}".into()))?;
+/// sink.put("web1", ShownMinion::Text("\"web1\": {}".into()))?;
 /// sink.finish()?;
 /// assert_eq!(out, b"{\n\"web1\": {}\n}\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Sink<'f> {
     form: &'f Form,
-    to: To<'f>,
+    to: SinkDestination<'f>,
     tallies: Vec<Tally>,
     is_empty: bool,
     /// The beginning of a table, while no result has any of its keys: a table of blanks is not worth printing.
     held: Option<String>,
 }
 
-enum To<'f> {
+enum SinkDestination<'f> {
     Stream {
         out: BufWriter<Box<dyn Write + 'f>>,
         flushed: Instant,
@@ -56,7 +56,7 @@ impl<'f> Sink<'f> {
         let out: Box<dyn Write + 'f> = Box::new(out);
         let mut sink = Sink::new(
             form,
-            To::Stream {
+            SinkDestination::Stream {
                 out: BufWriter::with_capacity(1 << 16, out),
                 flushed: Instant::now(),
             },
@@ -79,14 +79,14 @@ impl<'f> Sink<'f> {
         let directory = directory.to_owned();
         Ok(Sink::new(
             form,
-            To::Directory {
+            SinkDestination::Directory {
                 directory,
                 extension,
             },
         ))
     }
 
-    fn new(form: &'f Form, to: To<'f>) -> Self {
+    fn new(form: &'f Form, to: SinkDestination<'f>) -> Self {
         Sink {
             form,
             to,
@@ -98,16 +98,16 @@ impl<'f> Sink<'f> {
 
     /// True if each minion gets a file, which is whole before the next one.
     pub(crate) fn is_directory(&self) -> bool {
-        matches!(self.to, To::Directory { .. })
+        matches!(self.to, SinkDestination::Directory { .. })
     }
 
     /// Write one minion.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn put(&mut self, id: &str, shown: Shown) -> io::Result<()> {
+    pub fn put(&mut self, id: &str, shown: ShownMinion) -> io::Result<()> {
         match shown {
-            Shown::Values(values) => {
+            ShownMinion::Values(values) => {
                 for (task, value) in values {
                     if let Some(tally) = self.tallies.get_mut(task) {
                         tally.add(id, value.as_ref());
@@ -115,13 +115,13 @@ impl<'f> Sink<'f> {
                 }
                 Ok(())
             }
-            Shown::Text(text) => match &self.to {
-                To::Directory {
+            ShownMinion::Text(text) => match &self.to {
+                SinkDestination::Directory {
                     directory,
                     extension,
                 } => put_file(directory, id, extension, &text),
-                To::Stream { .. } if text.is_empty() => Ok(()),
-                To::Stream { .. } => {
+                SinkDestination::Stream { .. } if text.is_empty() => Ok(()),
+                SinkDestination::Stream { .. } => {
                     let is_first = std::mem::take(&mut self.is_empty);
                     self.write(self.form.between(is_first))?;
                     self.write(&text)
@@ -141,8 +141,8 @@ impl<'f> Sink<'f> {
             self.release()?;
         }
         match &mut self.to {
-            To::Stream { out, .. } => out.flush(),
-            To::Directory { .. } => Ok(()),
+            SinkDestination::Stream { out, .. } => out.flush(),
+            SinkDestination::Directory { .. } => Ok(()),
         }
     }
 
@@ -168,7 +168,7 @@ impl<'f> Sink<'f> {
     }
 
     fn write_through(&mut self, text: &str) -> io::Result<()> {
-        let To::Stream { out, flushed } = &mut self.to else {
+        let SinkDestination::Stream { out, flushed } = &mut self.to else {
             return Ok(());
         };
         out.write_all(self.form.printed(text).as_bytes())?;

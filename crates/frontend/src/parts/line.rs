@@ -8,7 +8,7 @@ use mapstack::share::Outcome;
 use mapstack::value::Value;
 use mapstack_fleet::Report;
 use mapstack_python_protocol::Message as _;
-use mapstack_report::fleet::{Described, Missing, Shown};
+use mapstack_report::fleet::{FormDocument, MissingKey, ShownMinion};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -58,7 +58,7 @@ pub struct Run {
     /// True if warnings are errors.
     pub strict: bool,
     /// The form of the output.
-    pub form: Described,
+    pub form: FormDocument,
 }
 
 impl Run {
@@ -83,29 +83,29 @@ pub(crate) struct Record {
     pub id: String,
     /// The shown part; nothing if it is not selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Kept>,
+    pub shown: Option<KeptResult>,
     /// The messages beside that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Said>,
+    pub said: Option<MessageNumbers>,
 }
 
 /// The shown part of a minion.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Kept {
+pub(crate) enum KeptResult {
     Text(String),
     /// The task, and the value in the encoding that keeps Python's types.
     Values(Vec<(usize, Option<String>)>),
 }
 
-impl Kept {
-    pub fn of(shown: Shown) -> Self {
+impl KeptResult {
+    pub fn of(shown: ShownMinion) -> Self {
         match shown {
-            Shown::Text(text) => Kept::Text(text),
-            Shown::Values(values) => {
+            ShownMinion::Text(text) => KeptResult::Text(text),
+            ShownMinion::Values(values) => {
                 let encoded = |value: Value| BASE64_STANDARD.encode(value.to_bytes());
                 let values = values.into_iter();
-                Kept::Values(
+                KeptResult::Values(
                     values
                         .map(|(task, value)| (task, value.map(encoded)))
                         .collect(),
@@ -115,7 +115,7 @@ impl Kept {
     }
 
     /// The shown part, where there are so many tasks.
-    pub fn shown(self, tasks: usize) -> Result<Shown, String> {
+    pub fn shown(self, tasks: usize) -> Result<ShownMinion, String> {
         let decoded = |text: String| -> Result<Value, String> {
             let bytes = BASE64_STANDARD.decode(text).map_err(|e| e.to_string())?;
             Value::from_bytes(&bytes).map_err(|e| e.to_string())
@@ -125,9 +125,9 @@ impl Kept {
             false => Err(format!("a value of task {task} of {tasks}")),
         };
         Ok(match self {
-            Kept::Text(text) => Shown::Text(text),
-            Kept::Values(values) => {
-                Shown::Values(values.into_iter().map(one).collect::<Result<_, _>>()?)
+            KeptResult::Text(text) => ShownMinion::Text(text),
+            KeptResult::Values(values) => {
+                ShownMinion::Values(values.into_iter().map(one).collect::<Result<_, _>>()?)
             }
         })
     }
@@ -136,18 +136,18 @@ impl Kept {
 /// The messages of a minion beside what is shown, as numbers.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Said {
+pub(crate) enum MessageNumbers {
     /// Why nothing was computed.
     Failed(usize),
     /// Of each formula, why it failed and what it warns of.
     Formulas(Vec<(Option<usize>, Vec<usize>)>),
 }
 
-impl Said {
+impl MessageNumbers {
     /// The line of a report, with the number that each message gets.
     pub fn of(report: &Report, mut number: impl FnMut(Message) -> usize) -> Self {
         let outcomes = match &report.outcomes {
-            Err(error) => return Said::Failed(number(Message::of(error.diagnostic()))),
+            Err(error) => return MessageNumbers::Failed(number(Message::of(error.diagnostic()))),
             Ok(outcomes) => outcomes,
         };
         let mut of_one = |outcome: &Outcome| {
@@ -157,7 +157,7 @@ impl Said {
             let warnings = warnings.map(|warning| number(Message::of(warning)));
             (error, warnings.collect())
         };
-        Said::Formulas(outcomes.iter().map(|outcome| of_one(outcome)).collect())
+        MessageNumbers::Formulas(outcomes.iter().map(|outcome| of_one(outcome)).collect())
     }
 }
 
@@ -168,7 +168,7 @@ pub struct End {
     /// The number of minions of the part.
     pub(crate) minions: usize,
     /// Of each key that was asked for, whether a result has it, and why the first that lacks it does.
-    pub(crate) keys: Vec<(bool, Option<Lacking>)>,
+    pub(crate) keys: Vec<(bool, Option<ResultWithoutKey>)>,
     /// The names of the minions' grains, if none of them is selected.
     pub(crate) grains: Vec<String>,
     /// The answers of the file servers, as digests.
@@ -179,11 +179,11 @@ impl End {
     /// The facts about keys that were asked for, the names of the minions' grains if none of them is selected, and
     /// what was seen of the file servers.
     pub fn new(
-        keys: Vec<(bool, Option<Missing>)>,
+        keys: Vec<(bool, Option<MissingKey>)>,
         grains: Vec<String>,
         seen: BTreeMap<String, String>,
     ) -> Self {
-        let lacking = |missing: Missing| Lacking {
+        let lacking = |missing: MissingKey| ResultWithoutKey {
             minion: missing.minion,
             formula: missing.formula,
             error: Message::of(missing.error.diagnostic()),
@@ -203,7 +203,7 @@ impl End {
 /// A result that lacks a key.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Lacking {
+pub(crate) struct ResultWithoutKey {
     pub minion: String,
     pub formula: usize,
     pub error: Message,

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::outputs::{Output, Written, write_minions};
+use crate::outputs::{Output, WrittenResults, write_minions};
 use mapstack::Error;
 use mapstack_fleet::Summary;
-use mapstack_report::fleet::{Form, Missing};
+use mapstack_report::fleet::{Form, MissingKey};
 
 use crate::parts::PartError;
 use crate::parts::line::{End, Run};
-use crate::parts::reader::{Minion, Next, PartFile};
+use crate::parts::reader::{LineOrEnd, Minion, PartFile};
 
 /// All parts of a fleet: each is there once, whole, and computed from the same.
 pub struct Parts {
@@ -20,7 +20,7 @@ pub struct Parts {
     /// The names of the minions' grains, if none of the minions is selected.
     pub grains: BTreeSet<String>,
     files: Vec<PartFile>,
-    known: Vec<(bool, Option<Missing>)>,
+    known: Vec<(bool, Option<MissingKey>)>,
 }
 
 /// The most missing parts that an error names.
@@ -88,7 +88,7 @@ impl Parts {
         form: &Form,
         output: Box<dyn Output + '_>,
         goes_on: impl FnMut() -> bool,
-    ) -> Result<Written, PartError> {
+    ) -> Result<WrittenResults, PartError> {
         let summary = Summary::new(self.run.minions, form.formulas());
         let minions = InOrder::new(self.files)?
             .map(|minion| minion.map(|Minion { id, done, .. }| (id, done)));
@@ -176,7 +176,7 @@ fn all_are_there(files: &[PartFile]) -> Result<(), PartError> {
 struct FleetFacts {
     minions: usize,
     /// Of each key, whether a result has it, and the first that lacks it, with its position.
-    keys: Vec<(bool, Option<(usize, Missing)>)>,
+    keys: Vec<(bool, Option<(usize, MissingKey)>)>,
     /// The answer that a part got to each question about the files, and the part.
     seen: HashMap<String, (String, Arc<Path>)>,
     grains: BTreeSet<String>,
@@ -192,7 +192,7 @@ impl FleetFacts {
         }
     }
 
-    fn keys(self) -> Vec<(bool, Option<Missing>)> {
+    fn keys(self) -> Vec<(bool, Option<MissingKey>)> {
         let keys = self.keys.into_iter();
         keys.map(|(found, missing)| (found, missing.map(|(_, missing)| missing)))
             .collect()
@@ -203,13 +203,13 @@ impl FleetFacts {
         let mut positions: HashMap<String, usize> = HashMap::new();
         loop {
             match file.next()? {
-                Next::Minion(minion) => {
+                LineOrEnd::Minion(minion) => {
                     self.minions += 1;
                     if !self.keys.is_empty() {
                         positions.entry(minion.id).or_insert(minion.at);
                     }
                 }
-                Next::End(end) => return self.add(file, end, &positions),
+                LineOrEnd::End(end) => return self.add(file, end, &positions),
             }
         }
     }
@@ -227,7 +227,7 @@ impl FleetFacts {
             let at = positions.get(&lacking.minion).copied();
             let at = at.unwrap_or(usize::MAX);
             if known.1.as_ref().is_none_or(|(first, _)| at < *first) {
-                let missing = Missing {
+                let missing = MissingKey {
                     minion: lacking.minion,
                     formula: lacking.formula,
                     error: Error::of(lacking.error.diagnostic()),
@@ -296,7 +296,7 @@ impl InOrder {
         let Some(file) = self.files.get_mut(index) else {
             return Ok(());
         };
-        if let Next::Minion(minion) = file.next()? {
+        if let LineOrEnd::Minion(minion) = file.next()? {
             let at = minion.at;
             if self.next.insert(at, (index, minion)).is_some() {
                 return Err(file.damaged(format!("another part has position {at} as well")));

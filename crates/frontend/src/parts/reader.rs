@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use crate::outputs::Done;
+use crate::outputs::MinionResult;
 use mapstack::share::Outcome;
 use mapstack::{Diagnostic, Error};
 use mapstack_fleet::{Report, Shard};
 use sha2::{Digest, Sha256};
 
 use crate::parts::PartError;
-use crate::parts::line::{End, FORMAT, Header, Line, Record, Said};
+use crate::parts::line::{End, FORMAT, Header, Line, MessageNumbers, Record};
 
 /// The longest line: what one minion shows.
 const MAX_LINE: u64 = 256 << 20;
@@ -34,11 +34,11 @@ pub(crate) struct Minion {
     pub at: usize,
     pub id: String,
     /// Nothing if the minion is not selected.
-    pub done: Option<Done>,
+    pub done: Option<MinionResult>,
 }
 
 /// The next line, or the end.
-pub(crate) enum Next {
+pub(crate) enum LineOrEnd {
     Minion(Minion),
     End(End),
 }
@@ -93,7 +93,7 @@ impl PartFile {
     }
 
     /// The next minion, or the end, behind which the digest is that of the file.
-    pub fn next(&mut self) -> Result<Next, PartError> {
+    pub fn next(&mut self) -> Result<LineOrEnd, PartError> {
         loop {
             let text = line(&mut self.lines, &self.path)?;
             if text.last() != Some(&b'\n') {
@@ -105,10 +105,10 @@ impl PartFile {
             match line {
                 Line::Part(_) => return Err(self.damaged("it begins a second time")),
                 Line::Message(message) => self.messages.push(message.diagnostic()),
-                Line::Minion(record) => return Ok(Next::Minion(self.minion(record)?)),
+                Line::Minion(record) => return Ok(LineOrEnd::Minion(self.minion(record)?)),
                 Line::End(end) => {
                     self.check_end(&end)?;
-                    return Ok(Next::End(end));
+                    return Ok(LineOrEnd::End(end));
                 }
             }
         }
@@ -154,14 +154,14 @@ impl PartFile {
             None => None,
             Some(kept) => {
                 let shown = kept.shown(tasks).map_err(|why| self.damaged(why))?;
-                Some(Done { shown, report })
+                Some(MinionResult { shown, report })
             }
         };
         Ok(Minion { at, id, done })
     }
 
     /// A minion's report, as its part recorded it; results are the printed texts.
-    fn report(&self, id: &str, said: Said) -> Result<Report, PartError> {
+    fn report(&self, id: &str, said: MessageNumbers) -> Result<Report, PartError> {
         let message = |number: usize| {
             let found = self.messages.get(number).cloned();
             found.ok_or_else(|| self.damaged(format!("message {number} is missing")))
@@ -179,8 +179,8 @@ impl PartFile {
         Ok(Report {
             id: id.into(),
             outcomes: match said {
-                Said::Failed(number) => Err(Error::of(message(number)?)),
-                Said::Formulas(all) => Ok(all
+                MessageNumbers::Failed(number) => Err(Error::of(message(number)?)),
+                MessageNumbers::Formulas(all) => Ok(all
                     .into_iter()
                     .map(outcome)
                     .collect::<Result<_, PartError>>()?),

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::outputs::{Output, Replacement, of_file};
 use mapstack_fleet::{Report, Shard};
-use mapstack_report::fleet::Shown;
+use mapstack_report::fleet::ShownMinion;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::parts::line::{End, FORMAT, Header, Kept, Line, Record, Run, Said};
+use crate::parts::line::{End, FORMAT, Header, KeptResult, Line, MessageNumbers, Record, Run};
 
 /// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
 pub struct PartWriter<'e> {
@@ -72,7 +72,12 @@ impl<'e> PartWriter<'e> {
         written.map_err(|e| of_file(&self.file, &e))
     }
 
-    fn record(&mut self, id: &str, shown: Option<Kept>, said: Option<Said>) -> io::Result<()> {
+    fn record(
+        &mut self,
+        id: &str,
+        shown: Option<KeptResult>,
+        said: Option<MessageNumbers>,
+    ) -> io::Result<()> {
         let at = self.positions.pop().ok_or_else(|| {
             io::Error::other(format!("{id} is not among the minions of the part"))
         })?;
@@ -86,11 +91,11 @@ impl<'e> PartWriter<'e> {
     }
 
     /// The record of a report; new messages are written before it.
-    fn said(&mut self, report: &Report) -> io::Result<Said> {
+    fn said(&mut self, report: &Report) -> io::Result<MessageNumbers> {
         let known = &mut self.messages;
         let mut fresh = Vec::new();
         let mut failed = None;
-        let said = Said::of(report, |message| {
+        let said = MessageNumbers::of(report, |message| {
             let line = Line::Message(message);
             let digest = match serde_json::to_vec(&line) {
                 Ok(text) => Sha256::digest(text).into(),
@@ -116,10 +121,10 @@ impl<'e> PartWriter<'e> {
 }
 
 impl Output for PartWriter<'_> {
-    fn put(&mut self, id: &str, shown: Shown, report: Option<&Report>) -> io::Result<()> {
+    fn put(&mut self, id: &str, shown: ShownMinion, report: Option<&Report>) -> io::Result<()> {
         let said = report.map(|report| self.said(report)).transpose()?;
         self.selects_any = true;
-        self.record(id, Some(Kept::of(shown)), said)
+        self.record(id, Some(KeptResult::of(shown)), said)
     }
 
     fn leave_out(&mut self, id: &str) -> io::Result<()> {

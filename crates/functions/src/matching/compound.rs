@@ -5,7 +5,7 @@ use mapstack_value::Value;
 
 use super::expression::{Answer, Token, evaluate};
 use super::nodegroup::{OPERATORS, expand};
-use super::{How, Matcher};
+use super::{Expected, Matcher};
 use crate::OPTS_OF_FUNCTIONS;
 use crate::tree_plugins::{has_tree_matcher, tree_matcher};
 
@@ -135,10 +135,10 @@ impl Matcher<'_, '_> {
         }
         Ok(match word.engine {
             None => bool(self.glob(whole)),
-            Some('G') => bool(self.grain(pattern, delimiter, How::Glob)?),
-            Some('P') => bool(self.grain(pattern, delimiter, How::Regex)?),
-            Some('I') => bool(self.pillar(pattern, delimiter, How::Glob)?),
-            Some('J') => bool(self.pillar(pattern, delimiter, How::Regex)?),
+            Some('G') => bool(self.grain(pattern, delimiter, Expected::Glob)?),
+            Some('P') => bool(self.grain(pattern, delimiter, Expected::Regex)?),
+            Some('I') => bool(self.pillar(pattern, delimiter, Expected::Glob)?),
+            Some('J') => bool(self.pillar(pattern, delimiter, Expected::Regex)?),
             Some('L') => bool(self.list(&pattern.into())),
             Some('E') => bool(self.pcre(pattern)?),
             Some('S') => Some(

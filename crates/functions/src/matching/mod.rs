@@ -16,7 +16,7 @@ use mapstack_render::python::{Address, Anchor, Network, Pattern, hash_key, to_st
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, Str, Value};
 
-use self::subdict::{How, Search};
+use self::subdict::{Expected, Search};
 pub use self::top::{confirm_top, is_in_group};
 use super::filter_by::copied;
 use super::slsutil::update;
@@ -72,10 +72,17 @@ pub(super) const TABLE: Table = &[
         ))
     }),
     ("match.grain", |run, vm, args| {
-        facts(run, vm, args, "match.grain", Part::Grains, How::Glob)
+        facts(run, vm, args, "match.grain", Part::Grains, Expected::Glob)
     }),
     ("match.grain_pcre", |run, vm, args| {
-        facts(run, vm, args, "match.grain_pcre", Part::Grains, How::Regex)
+        facts(
+            run,
+            vm,
+            args,
+            "match.grain_pcre",
+            Part::Grains,
+            Expected::Regex,
+        )
     }),
     ("match.ifelse", ifelse),
     ("match.ipcidr", |run, vm, args| {
@@ -114,10 +121,17 @@ pub(super) const TABLE: Table = &[
         matcher.lenient(found)
     }),
     ("match.pillar", |run, vm, args| {
-        facts(run, vm, args, "match.pillar", Part::Pillar, How::Glob)
+        facts(run, vm, args, "match.pillar", Part::Pillar, Expected::Glob)
     }),
     ("match.pillar_pcre", |run, vm, args| {
-        facts(run, vm, args, "match.pillar_pcre", Part::Pillar, How::Regex)
+        facts(
+            run,
+            vm,
+            args,
+            "match.pillar_pcre",
+            Part::Pillar,
+            Expected::Regex,
+        )
     }),
     ("match.search_by", |run, vm, args| {
         let [lookup, kind, id] =
@@ -141,7 +155,7 @@ fn facts(
     args: CallArgs,
     name: &str,
     part: Part,
-    how: How,
+    how: Expected,
 ) -> Result<Obj> {
     let [target, delimiter] = args.bind(name, ["tgt", "delimiter"])?;
     let target = required(target, name, "tgt")?;
@@ -229,15 +243,15 @@ impl<'m, 'r> Matcher<'m, 'r> {
         Ok(pattern.at_start(self.vm, &self.id)?.is_some())
     }
 
-    fn grain(&self, target: &str, delimiter: &str, how: How) -> Result<bool> {
+    fn grain(&self, target: &str, delimiter: &str, how: Expected) -> Result<bool> {
         self.subdict(Facts::Grains, target, delimiter, how)
     }
 
-    fn pillar(&self, target: &str, delimiter: &str, how: How) -> Result<bool> {
+    fn pillar(&self, target: &str, delimiter: &str, how: Expected) -> Result<bool> {
         self.subdict(Facts::Pillar, target, delimiter, how)
     }
 
-    fn subdict(&self, part: Facts, target: &str, delimiter: &str, how: How) -> Result<bool> {
+    fn subdict(&self, part: Facts, target: &str, delimiter: &str, how: Expected) -> Result<bool> {
         if !target.contains(delimiter) {
             self.warn(&format!(
                 "the target '{target}' has no '{delimiter}' between a key and a pattern"

@@ -8,7 +8,7 @@ use mapstack_value::{Map, Path, Value};
 
 /// The value or pattern to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Expected {
     /// A shell pattern.
     Glob,
     /// A regular expression that matches from the start.
@@ -20,7 +20,7 @@ pub(super) enum How {
 /// A search.
 pub(super) struct Search<'v, 'r> {
     pub vm: &'v Vm<'r>,
-    pub how: How,
+    pub how: Expected,
     /// True if the keys of a mapping match as the members of a list do.
     pub matches_keys: bool,
 }
@@ -146,14 +146,14 @@ impl Search<'_, '_> {
         self.vm.burn(1 + text.len() / 16)?;
         let (text, pattern) = (text.to_lowercase(), pattern.to_lowercase());
         match self.how {
-            How::Exact => Ok(text == pattern),
-            How::Glob => {
+            Expected::Exact => Ok(text == pattern),
+            Expected::Glob => {
                 // Every star may have to be tried at every character.
                 self.vm
                     .burn(text.len().saturating_mul(pattern.len()) / 64)?;
                 Ok(fnmatch(&pattern, &text))
             }
-            How::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
+            Expected::Regex => match Pattern::new(&pattern.into(), false, false, Anchor::Start) {
                 Ok(pattern) => Ok(pattern.at_start(self.vm, &text)?.is_some()),
                 // No regular expression matches nothing.
                 Err(_) => Ok(false),

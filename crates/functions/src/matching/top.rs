@@ -7,7 +7,7 @@ use mapstack_render::{Error, ErrorKind, Obj, Result};
 use mapstack_value::{Key, Value};
 
 use super::nodegroup::expand;
-use super::{How, Matcher};
+use super::{Expected, Matcher};
 use crate::tree_plugins::tree_matcher;
 use crate::{Context, TreeContext};
 
@@ -80,11 +80,11 @@ pub fn confirm_top(
         "pcre" => matcher.pcre(text()?),
         "list" => Ok(matcher.list(&target)),
         "managing_minion" => Ok(target.as_str() == Some(id)),
-        "grain" => matcher.grain(text()?, ":", How::Glob),
-        "grain_pcre" => matcher.grain(text()?, ":", How::Regex),
-        "pillar" => matcher.pillar(text()?, ":", How::Glob),
-        "pillar_pcre" => matcher.pillar(text()?, ":", How::Regex),
-        "pillar_exact" => matcher.pillar(text()?, ":", How::Exact),
+        "grain" => matcher.grain(text()?, ":", Expected::Glob),
+        "grain_pcre" => matcher.grain(text()?, ":", Expected::Regex),
+        "pillar" => matcher.pillar(text()?, ":", Expected::Glob),
+        "pillar_pcre" => matcher.pillar(text()?, ":", Expected::Regex),
+        "pillar_exact" => matcher.pillar(text()?, ":", Expected::Exact),
         "ipcidr" => Ok(matcher.ipcidr(&Obj::from(target))?.unwrap_or_default()),
         "data" => data(text()?),
         "nodegroup" => nodegroup(&matcher, &target),

@@ -10,7 +10,7 @@ use crate::globals;
 use crate::host_function::HostFunction;
 use crate::loops::measure;
 use crate::macros::MacroObject;
-use crate::named::Named;
+use crate::named::NamedFunction;
 use crate::scope::Frame;
 use crate::suggest;
 use crate::taint::Taint;
@@ -199,7 +199,7 @@ impl Vm<'_> {
 
     fn run_filter(&self, filter: Filter, name: &str, input: Obj, args: CallArgs) -> Result<Obj> {
         measure(self, &input)?;
-        self.charged(Named::Filter, name, Some(&input), &args)?;
+        self.charged(NamedFunction::Filter, name, Some(&input), &args)?;
         let missing = missing_function(&input);
         let output = self.made(filter(self, input, args)?)?;
         missing
@@ -236,7 +236,7 @@ impl Vm<'_> {
     }
 
     fn run_test(&self, test: Test, name: &str, input: &Obj, args: CallArgs) -> Result<bool> {
-        self.charged(Named::Test, name, Some(input), &args)?;
+        self.charged(NamedFunction::Test, name, Some(input), &args)?;
         let verdict = test(self, input, args)?;
         missing_function(input)
             .iter()

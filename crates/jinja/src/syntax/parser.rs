@@ -80,7 +80,7 @@ pub fn parse(
     let parsed = check(&source, syntax)
         .and_then(|()| Parser::new(&source, syntax, tags).and_then(Parser::template));
     match parsed {
-        Ok(Parsed {
+        Ok(ParsedTemplate {
             body,
             blocks,
             constants,
@@ -151,7 +151,7 @@ fn check(source: &str, syntax: &Syntax) -> Result<()> {
 type Result<T> = std::result::Result<T, Box<Failure>>;
 
 /// A parsed template, and the facts about it.
-struct Parsed {
+struct ParsedTemplate {
     body: Vec<Stmt>,
     blocks: Vec<Arc<Block>>,
     constants: Constants,
@@ -254,7 +254,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn template(mut self) -> Result<Parsed> {
+    fn template(mut self) -> Result<ParsedTemplate> {
         let body = match self.until(&[]) {
             Ok(body) => body,
             Err(failure) => return Err(self.with_opening(failure)),
@@ -263,7 +263,7 @@ impl<'s> Parser<'s> {
             Some((_, failure)) => Err(failure),
             None => {
                 self.blocks.sort_by_key(|(start, _)| *start);
-                Ok(Parsed {
+                Ok(ParsedTemplate {
                     body,
                     blocks: self.blocks.into_iter().map(|(_, block)| block).collect(),
                     constants: self.constants,

@@ -95,7 +95,7 @@ pub(crate) fn sets_names(kind: &StmtKind) -> bool {
 
 /// The value of a body's name at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
+enum InitialValue {
     /// An argument, or what a loop binds.
     Parameter,
     /// The variable of the context.
@@ -108,7 +108,7 @@ enum Start {
 
 #[derive(Debug, Clone, Copy)]
 struct Name {
-    start: Start,
+    start: InitialValue,
     is_set: bool,
 }
 
@@ -164,7 +164,7 @@ impl<'t, 'o> Names<'t, 'o> {
         for (time, inner) in std::mem::take(&mut self.inner) {
             for name in self.look_into(inner, unset) {
                 let was_set = self.set_at.get(name).is_some_and(|set| *set < time);
-                if !was_set || self.start(name) == Some(Start::Outer) {
+                if !was_set || self.start(name) == Some(InitialValue::Outer) {
                     self.early.insert(name);
                 }
             }
@@ -172,19 +172,19 @@ impl<'t, 'o> Names<'t, 'o> {
         let hidden = self
             .early
             .iter()
-            .filter(|n| self.start(n) == Some(Start::Unset));
+            .filter(|n| self.start(n) == Some(InitialValue::Unset));
         let mut hidden: Vec<Str> = hidden.map(|name| Str::from(*name)).collect();
         if let (Some(first), false) = (body.first(), hidden.is_empty()) {
             hidden.sort();
             unset.insert(first.span.start, hidden);
         }
         let mut early = std::mem::take(&mut self.early);
-        early.retain(|name| matches!(self.start(name), None | Some(Start::Outer)));
+        early.retain(|name| matches!(self.start(name), None | Some(InitialValue::Outer)));
         early
     }
 
     /// The start value of a name of this body.
-    fn start(&self, name: &str) -> Option<Start> {
+    fn start(&self, name: &str) -> Option<InitialValue> {
         self.known.get(name).map(|name| name.start)
     }
 
@@ -245,10 +245,10 @@ impl<'t, 'o> Names<'t, 'o> {
     }
 
     /// The start value of a name that this body sets, but does not hide.
-    fn given(&self, name: &str) -> Start {
+    fn given(&self, name: &str) -> InitialValue {
         match self.outer.and_then(|outer| outer.find(name)) {
-            Some(_) => Start::Outer,
-            None => Start::Context,
+            Some(_) => InitialValue::Outer,
+            None => InitialValue::Context,
         }
     }
 
@@ -263,7 +263,7 @@ impl<'t, 'o> Names<'t, 'o> {
     }
 
     fn parameter(&mut self, text: &'t str) {
-        let start = Start::Parameter;
+        let start = InitialValue::Parameter;
         self.put(
             text,
             Name {
@@ -276,11 +276,11 @@ impl<'t, 'o> Names<'t, 'o> {
     fn read(&mut self, text: &'t str) {
         let known = self.known.get(text);
         // A name that only some branches of an `if` set may still have its outer value.
-        if known.is_none_or(|name| !name.is_set || name.start == Start::Outer) {
+        if known.is_none_or(|name| !name.is_set || name.start == InitialValue::Outer) {
             self.early.insert(text);
         }
-        if known.is_none() && self.given(text) == Start::Context {
-            let start = Start::Context;
+        if known.is_none() && self.given(text) == InitialValue::Context {
+            let start = InitialValue::Context;
             self.put(
                 text,
                 Name {
@@ -294,8 +294,8 @@ impl<'t, 'o> Names<'t, 'o> {
     fn set(&mut self, text: &'t str) {
         let start = match self.known.get(text) {
             Some(known) => known.start,
-            None if self.given(text) == Start::Outer => Start::Outer,
-            None => Start::Unset,
+            None if self.given(text) == InitialValue::Outer => InitialValue::Outer,
+            None => InitialValue::Unset,
         };
         self.put(
             text,

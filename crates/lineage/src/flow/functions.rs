@@ -10,8 +10,8 @@ use super::merging::merged;
 use super::objects::is_container;
 use super::{Operand, State, ValueTracer, data, query, whole};
 use crate::in_config::in_config;
-use crate::layers::Because;
-use crate::tree::{At, How, Node};
+use crate::layers::MatchedValue;
+use crate::tree::{At, HistoryStep, Node};
 
 /// The letter of matchers by that part of the facts.
 fn kind_of(part: Part) -> &'static str {
@@ -193,7 +193,7 @@ impl State {
             .map(item)
             .collect();
         let mut joined = base.clone();
-        joined.become_list(items, by, How::Joined);
+        joined.become_list(items, by, HistoryStep::Joined);
         self.objects.insert(is, joined.clone());
         if let Some(known) = self.objects.get_mut(&into) {
             known.renew(at, joined);
@@ -211,7 +211,7 @@ impl State {
 
     /// A fact picked a value from a table.
     fn picked(&mut self, matcher: &str, found: &Value, is: &Obj) {
-        let because = Because {
+        let because = MatchedValue {
             matcher: matcher.into(),
             found: found.clone(),
         };

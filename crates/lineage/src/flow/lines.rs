@@ -9,7 +9,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::Mark;
 
 use super::prints::Run;
-use super::{State, Traced, ValueTracer};
+use super::{State, TracerFindings, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Node};
@@ -81,7 +81,7 @@ impl Lines {
 
 impl ValueTracer {
     /// The lines of a text that a template printed, or of a file as it is, with their origins.
-    pub fn of_lines(&self, path: &str, text: &Text<'static>) -> (Value, Traced) {
+    pub fn of_lines(&self, path: &str, text: &Text<'static>) -> (Value, TracerFindings) {
         let text = Arc::new(LayerText::of_lines(text.clone()));
         let (data, node) = {
             let state = &mut *self.state.borrow_mut();
@@ -217,4 +217,4 @@ pub(crate) fn line_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The values of variables that a template gets, with their origins.
-pub(crate) type Given = Vec<(Str, Value, Node)>;
+pub(crate) type TemplateVariables = Vec<(Str, Value, Node)>;

@@ -3,7 +3,7 @@
 use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge_observed, stack};
 use mapstack_value::{Key, Map, Value};
 
-use crate::tree::{Claim, How, Node};
+use crate::tree::{Claim, HistoryStep, Node};
 
 /// The origins of the result of a merge.
 pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
@@ -92,7 +92,7 @@ impl Observer for Merging<'_> {
                 };
                 let items = origins.iter().map(item).map(Option::unwrap_or_default);
                 let items = items.collect();
-                node.become_list(items, by, How::Joined);
+                node.become_list(items, by, HistoryStep::Joined);
             }
             Change::Paired { old, new } => {
                 let theirs = self.overlay.follow(&path).unwrap_or_default();
@@ -105,7 +105,7 @@ impl Observer for Merging<'_> {
                         value: pair,
                         ..claim.clone()
                     };
-                    node.become_list(vec![ours, theirs], by, How::Paired);
+                    node.become_list(vec![ours, theirs], by, HistoryStep::Paired);
                     node.own(owner);
                 }
             }

@@ -40,10 +40,10 @@ use crate::tracker::{Follower, Texts};
 use crate::tree::{At, Claim, Node};
 use documents::Dumps;
 use objects::{Objects, is_container};
-use prints::Prints;
+use prints::TagTexts;
 use sources::{Sources, shown};
 
-pub(crate) use lines::{Given, Lines, Printing, line_ranges};
+pub(crate) use lines::{Lines, Printing, TemplateVariables, line_ranges};
 pub(crate) use merging::{merged, stacked};
 pub(crate) use sources::SERVED;
 
@@ -64,7 +64,7 @@ pub(crate) struct ValueTracer {
     ended: RefCell<Option<String>>,
     /// Follows the calls of `map.data` in the template.
     folds: Follower,
-    result: RefCell<Option<Traced>>,
+    result: RefCell<Option<TracerFindings>>,
 }
 
 /// The state at a moment of the render.
@@ -79,12 +79,12 @@ pub(crate) struct State {
     /// The origin of the result of the last function that was called.
     answer: Option<Operand>,
     dumps: Dumps,
-    printed: Printed,
+    printed: PrintedTexts,
     /// All that tags printed, if the text of the template counts.
-    prints: Option<Prints>,
+    prints: Option<TagTexts>,
     texts: Texts,
     /// The variables that the template gets.
-    given: Given,
+    given: TemplateVariables,
     /// Those that are scalars, once the render has begun.
     given_scalars: HashMap<Str, Operand, RandomState>,
     /// The layers of nested folds, which are listed even if another layer replaced all of their values.
@@ -95,7 +95,7 @@ pub(crate) struct State {
 type Numbers = HashMap<usize, usize>;
 
 /// The texts that tags printed, by the source and the offset of the tag; empty if a tag printed different things.
-pub(crate) type Printed = HashMap<Tag, Vec<At>>;
+pub(crate) type PrintedTexts = HashMap<Tag, Vec<At>>;
 
 /// A tag of a template: its source and its offset there.
 #[derive(Debug, Clone)]
@@ -141,10 +141,10 @@ struct Operand {
 }
 
 /// The findings of a tracer.
-pub(crate) struct Traced {
+pub(crate) struct TracerFindings {
     pub layers: Vec<Layer>,
     pub node: Node,
-    pub printed: Printed,
+    pub printed: PrintedTexts,
     /// The texts of the layers of nested folds.
     pub texts: Texts,
 }
@@ -164,13 +164,13 @@ impl ValueTracer {
 
     /// The same tracer, for a template whose text is read.
     pub fn with_prints(self) -> Self {
-        self.state.borrow_mut().prints = Some(Prints::default());
+        self.state.borrow_mut().prints = Some(TagTexts::default());
         self
     }
 
     /// The same tracer, for a template that gets variables whose origins are known. Their layers have the numbers that
     /// they have in this list.
-    pub fn with_given(self, given: Given, layers: Vec<Layer>) -> Self {
+    pub fn with_given(self, given: TemplateVariables, layers: Vec<Layer>) -> Self {
         {
             let state = &mut *self.state.borrow_mut();
             state.sources.add(layers);
@@ -213,12 +213,12 @@ impl ValueTracer {
     }
 
     /// The origins of the result, once there is one.
-    pub fn take(&self) -> Option<Traced> {
+    pub fn take(&self) -> Option<TracerFindings> {
         self.result.take()
     }
 
     /// The findings about a result whose origins are made from the state.
-    fn finish(&self, data: &Value, node: impl FnOnce(&mut State) -> Node) -> Traced {
+    fn finish(&self, data: &Value, node: impl FnOnce(&mut State) -> Node) -> TracerFindings {
         // A few aliases can expand to more values than anyone can read.
         let is_readable = Extent::of(data).values <= MAX_VALUES;
         let left = Cell::new(MAX_STEPS);
@@ -239,7 +239,7 @@ impl ValueTracer {
         };
         let texts = std::mem::take(&mut state.texts).into_iter();
         let layers = std::mem::take(&mut state.sources).into_layers();
-        Traced {
+        TracerFindings {
             layers: layers
                 .into_iter()
                 .enumerate()
@@ -265,10 +265,10 @@ impl State {
             operands: Vec::new(),
             answer: None,
             dumps: Dumps::default(),
-            printed: Printed::new(),
+            printed: PrintedTexts::new(),
             prints: None,
             texts: Texts::new(),
-            given: Given::new(),
+            given: TemplateVariables::new(),
             given_scalars: HashMap::default(),
             folded: BTreeSet::new(),
         }

@@ -19,16 +19,16 @@ const MAX_SKIPPED: usize = 1_000;
 
 /// The texts that each tag printed. One in a loop or a macro prints several times.
 #[derive(Default)]
-pub(super) struct Prints {
+pub(super) struct TagTexts {
     by_tag: HashMap<Tag, Vec<Print>, RandomState>,
     /// The tags that printed into texts that are not finished, with the number of the print.
     open: Vec<(Tag, usize)>,
     /// The parts of texts that are made of several: those that macros print, for example.
-    made: HashMap<Str, Vec<Made>, RandomState>,
+    made: HashMap<Str, Vec<ComposedText>, RandomState>,
 }
 
 /// A text that is made of parts.
-struct Made {
+struct ComposedText {
     text: Str,
     parts: Parts,
 }
@@ -46,17 +46,17 @@ struct Print {
 /// A range of a text that a tag printed.
 pub(super) struct Run {
     pub range: Range<usize>,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<PrintedPiece>,
 }
 
 /// A text that a tag printed at once, in a longer one.
-pub(super) struct Piece {
+pub(super) struct PrintedPiece {
     range: Range<usize>,
     pub node: Option<Node>,
     parts: Option<Vec<Part>>,
 }
 
-impl Piece {
+impl PrintedPiece {
     /// True if its parts are not known apart.
     pub fn is_whole(&self) -> bool {
         self.parts.is_none()
@@ -76,7 +76,7 @@ impl Piece {
 
 impl Run {
     /// The pieces that are in a range.
-    pub fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &Piece> {
+    pub fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &PrintedPiece> {
         let pieces = self.pieces.iter();
         pieces.filter(|piece| overlap(&piece.range, range))
     }
@@ -96,7 +96,7 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     start < end || (start == end && other.is_empty() && one.start < start && start < one.end)
 }
 
-impl Prints {
+impl TagTexts {
     /// A tag printed a value.
     pub fn add(&mut self, by: &TemplatePlace, value: &Obj, node: Option<Node>) {
         let text = match value {
@@ -172,7 +172,7 @@ impl Prints {
             known.clear();
         }
         known.retain(|made| !is_it(&made.text, text));
-        known.push(Made {
+        known.push(ComposedText {
             text: text.clone(),
             parts: parts.into(),
         });
@@ -274,9 +274,9 @@ impl Print {
         }
     }
 
-    fn piece(&self, start: usize) -> Piece {
+    fn piece(&self, start: usize) -> PrintedPiece {
         let shifted = |parts: &Parts| parts.iter().map(|part| part.shifted(start)).collect();
-        Piece {
+        PrintedPiece {
             range: start..start + self.text.len(),
             node: self.node.clone(),
             parts: self.parts.as_ref().map(shifted),

@@ -8,14 +8,14 @@ use mapstack_diagnostic::Place;
 use mapstack_value::{Extent, Key, Value};
 
 use super::prints::Run;
-use super::{State, Traced, ValueTracer};
+use super::{State, TracerFindings, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Node};
 
 impl ValueTracer {
     /// The origins of the values of an sls that was rendered. What is not read from a text has the place of the file.
-    pub fn of_sls(&self, path: &str, rendered: &RenderedSls, whole: Place) -> Traced {
+    pub fn of_sls(&self, path: &str, rendered: &RenderedSls, whole: Place) -> TracerFindings {
         let value = &rendered.value;
         self.finish(value, |state| {
             let layer = state.sources.file(path);

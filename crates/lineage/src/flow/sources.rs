@@ -4,7 +4,7 @@ use mapstack::trace::DataStage;
 use mapstack_render::spend;
 use mapstack_value::{Str, Value};
 
-use crate::layers::{Because, Layer, LayerKind};
+use crate::layers::{Layer, LayerKind, MatchedValue};
 
 /// The number of sources that are compared in one step.
 const LAYERS_PER_STEP: usize = 16;
@@ -37,7 +37,7 @@ impl Sources {
     /// Facts that a matcher finds.
     pub fn fact(&mut self, matcher: String, found: Value) -> usize {
         self.number(Layer {
-            because: vec![Because { matcher, found }],
+            because: vec![MatchedValue { matcher, found }],
             ..layer(LayerKind::Value)
         })
     }
@@ -48,7 +48,7 @@ impl Sources {
     }
 
     /// The same source, whose values count because of a fact.
-    pub fn picked(&mut self, number: usize, because: &Because) -> usize {
+    pub fn picked(&mut self, number: usize, because: &MatchedValue) -> usize {
         let Some(source) = self.0.get(number) else {
             return number;
         };

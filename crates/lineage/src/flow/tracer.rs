@@ -7,7 +7,7 @@ use mapstack_value::{Key, Str, Value};
 
 use super::documents::Document;
 use super::objects::is_container;
-use super::prints::Prints;
+use super::prints::TagTexts;
 use super::{Operand, State, Tag, ValueTracer, data, whole};
 use crate::tree::{At, Claim, Node};
 
@@ -132,7 +132,7 @@ impl Tracer for ValueTracer {
 
     fn captures(&self) -> usize {
         let state = self.state.borrow();
-        state.prints.as_ref().map_or(0, Prints::opened)
+        state.prints.as_ref().map_or(0, TagTexts::opened)
     }
 
     fn captured(&self, from: usize, text: &Str, map: &SourceMap) {

@@ -2,16 +2,16 @@
 
 use mapstack::Engine;
 use mapstack_diagnostic::Error;
-use mapstack_files::{Content, ManagedFile, ManagedFiles, Way};
+use mapstack_files::{Content, ContentMethod, ManagedFile, ManagedFiles};
 use mapstack_minion::{Minion, Part};
-use mapstack_states::High;
+use mapstack_states::HighData;
 use mapstack_states::compile::Refusal;
 use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
 use super::{ExplainedStates, Explaining, StatesExplainer};
-use crate::flow::{Given, Lines, Printing, line_ranges};
-use crate::tree::{At, Claim, How, Node};
+use crate::flow::{Lines, Printing, TemplateVariables, line_ranges};
+use crate::tree::{At, Claim, HistoryStep, Node};
 
 /// The lines of a managed file with their origins.
 #[derive(Debug)]
@@ -24,13 +24,13 @@ pub struct FileLines {
 }
 
 /// The lines of a file that the states of a minion manage, with their origins. The high data comes with what it settles
-/// to ([`High::settled`]).
+/// to ([`HighData::settled`]).
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
 /// use mapstack_files::ManagedFiles;
 /// use mapstack_lineage::explain_file;
-/// use mapstack_states::{Gatherer, TopOptions, Wanted};
+/// use mapstack_states::{Gatherer, TopOptions, RequestedStates};
 /// let files = MemoryFiles::new()
 ///     .file("base", "top.sls", "base: {'*': [web]}")
 ///     .file("base", "web.sls", "/etc/web:\n  file.managed:\n    - source: salt://web.conf\n    - template: jinja\n    - port: 80\n")
@@ -40,7 +40,7 @@ pub struct FileLines {
 /// let gatherer = Gatherer::new(&engine, TopOptions::default()).keeping_low();
 /// let compiled = gatherer.compiled(&minion).unwrap();
 /// let managed = ManagedFiles::new(&engine, &minion, &compiled.low);
-/// let high = gatherer.high(&minion, Wanted::Highstate);
+/// let high = gatherer.high(&minion, RequestedStates::Highstate);
 /// let settled = high.settled(&minion).unwrap();
 /// let file = &managed.all()[0];
 /// let lines = explain_file(&engine, &minion, &high, settled, &managed, file).unwrap();
@@ -56,7 +56,7 @@ pub struct FileLines {
 pub fn explain_file<'x>(
     engine: &'x Engine,
     minion: &'x Minion,
-    high: &'x High,
+    high: &'x HighData,
     settled: (Value, Vec<Refusal>),
     files: &ManagedFiles<'_>,
     file: &ManagedFile,
@@ -78,12 +78,12 @@ impl StatesExplainer<'_> {
         let mut explaining = self.explaining();
         let arguments = explaining.of_state(&states, file);
         let (lines, node) = match file.way() {
-            way @ (Way::Served(_) | Way::Template(_)) => {
+            way @ (ContentMethod::Served(_) | ContentMethod::Template(_)) => {
                 let given = given(file, &arguments);
                 let made = explaining.traced.lines(&file.state.saltenv, way, given);
                 made.map_err(failed)?
             }
-            Way::Arguments | Way::Nothing => {
+            ContentMethod::Arguments | ContentMethod::Nothing => {
                 let bytes = match files.content(file) {
                     Content::Bytes(bytes) => bytes,
                     other => return Err(other),
@@ -157,8 +157,8 @@ impl Arguments {
 }
 
 /// The variables that a template gets, with their origins: the arguments, under `defaults`, under `context`.
-fn given(file: &ManagedFile, arguments: &Arguments) -> Given {
-    let mut given = Given::new();
+fn given(file: &ManagedFile, arguments: &Arguments) -> TemplateVariables {
+    let mut given = TemplateVariables::new();
     let mut add = |name: &Key, value: &Value, node: Option<Node>| {
         let (Some(name), Some(node)) = (name.as_str(), node) else {
             return;
@@ -169,7 +169,7 @@ fn given(file: &ManagedFile, arguments: &Arguments) -> Given {
         {
             Some((_, known, old)) => {
                 *known = value.clone();
-                *old = std::mem::take(old).then(node, How::Replaced);
+                *old = std::mem::take(old).then(node, HistoryStep::Replaced);
             }
             None => given.push((name.into(), value.clone(), node)),
         }
@@ -247,9 +247,9 @@ impl Explaining<'_, '_> {
             .cloned()
             .filter(|_| file.function == "file.serialize");
         let data = data.or_else(|| Some(arguments.get("dataset")?.1));
-        let serialized = data.and_then(|node| Serialized::new(text, node));
+        let serialized = data.and_then(|node| SerializedData::new(text, node));
         let given = CONTENTS.iter().filter_map(|name| arguments.get(name));
-        let mut pool: Vec<Piece> = given
+        let mut pool: Vec<TextCursor> = given
             .flat_map(|(value, node)| pieces(value, &node))
             .collect();
         pool.extend(facts.iter().flat_map(|node| {
@@ -288,15 +288,15 @@ impl Explaining<'_, '_> {
 }
 
 /// A text that an argument has, and where the search for the next line of it begins.
-struct Piece {
+struct TextCursor {
     text: String,
     node: Node,
     done: usize,
 }
 
 /// The texts of an argument.
-fn pieces(value: &Value, node: &Node) -> Vec<Piece> {
-    let piece = |value: &Value, node: Node| Piece {
+fn pieces(value: &Value, node: &Node) -> Vec<TextCursor> {
+    let piece = |value: &Value, node: Node| TextCursor {
         text: value.to_string(),
         node,
         done: 0,
@@ -316,8 +316,8 @@ fn pieces(value: &Value, node: &Node) -> Vec<Piece> {
 }
 
 /// The origins of a line among those of the texts that have it, the first whose end is not reached.
-fn of_pool<'l>(line: &'l str, pool: &mut [Piece]) -> LineOf<'l> {
-    let has = |piece: &mut Piece| {
+fn of_pool<'l>(line: &'l str, pool: &mut [TextCursor]) -> LineOf<'l> {
+    let has = |piece: &mut TextCursor| {
         let rest = piece.text.get(piece.done..)?;
         let found =
             line_ranges(rest).find(|range| rest[range.clone()].trim_end() == line.trim_end());
@@ -383,13 +383,13 @@ fn in_scalar(claim: &Claim, line: &str, number: usize) -> Claim {
 }
 
 /// Data that is serialized, with the places of its parts in the text.
-struct Serialized {
+struct SerializedData {
     node: Node,
     /// The paths of scalars and keys, by the number of their line.
     paths: Vec<(usize, Vec<Key>)>,
 }
 
-impl Serialized {
+impl SerializedData {
     fn new(text: &str, node: Node) -> Option<Self> {
         let (value, marks) = load_marked(text, &Limits::default()).ok()?;
         let is_whole = matches!(value, Value::Map(_) | Value::List(_));
@@ -397,7 +397,7 @@ impl Serialized {
         if is_whole {
             visit(&value, &marks, &mut Vec::new(), &mut paths);
         }
-        Some(Serialized { node, paths })
+        Some(SerializedData { node, paths })
     }
 
     fn line<'l>(&self, line: &'l str, number: usize) -> LineOf<'l> {

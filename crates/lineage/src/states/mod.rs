@@ -7,17 +7,17 @@ mod written;
 use mapstack::Engine;
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_minion::{FactPlaces, Minion};
-use mapstack_states::High;
+use mapstack_states::HighData;
 use mapstack_states::compile::Refusal;
 use mapstack_value::{Key, Map, Value};
 
 pub use file::{FileLines, explain_file};
 
-use crate::flow::Traced;
+use crate::flow::TracerFindings;
 use crate::layers::Reason;
 use crate::states::traced::TracedSls;
-use crate::states::written::{Argument, Written};
-use crate::tree::{At, Claim, How, Node};
+use crate::states::written::{Argument, WrittenArguments};
+use crate::tree::{At, Claim, HistoryStep, Node};
 use crate::{Lineage, Secrets};
 
 /// The states of a minion, with the origins of their arguments.
@@ -69,19 +69,19 @@ pub struct RequisiteOrigin {
 }
 
 /// The states of a minion with the origins of their arguments: those of some IDs, or all. The high data comes with what it
-/// settles to ([`High::settled`]).
+/// settles to ([`HighData::settled`]).
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
 /// use mapstack_lineage::explain_states;
-/// use mapstack_states::{Gatherer, TopOptions, Wanted};
+/// use mapstack_states::{Gatherer, TopOptions, RequestedStates};
 /// let files = MemoryFiles::new()
 ///     .file("base", "top.sls", "base: {'*': [web]}")
 ///     .file("base", "map.jinja", "{% set port = 80 %}")
 ///     .file("base", "web.sls", "{% from 'map.jinja' import port %}\nsite:\n  http.query:\n    - port: {{ port }}\n");
 /// let engine = Engine::new(files);
 /// let minion = Minion::new("web1").complete();
-/// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, Wanted::Highstate);
+/// let high = Gatherer::new(&engine, TopOptions::default()).high(&minion, RequestedStates::Highstate);
 /// let settled = high.settled(&minion).unwrap();
 /// let explained = explain_states(&engine, &minion, &high, settled, &[]);
 /// let port = explained.lineage.at(&["site", "http.query", "port"].map(Key::from)).unwrap();
@@ -92,7 +92,7 @@ pub struct RequisiteOrigin {
 pub fn explain_states<'x>(
     engine: &'x Engine,
     minion: &'x Minion,
-    high: &'x High,
+    high: &'x HighData,
     settled: (Value, Vec<Refusal>),
     only: &[Key],
 ) -> ExplainedStates {
@@ -104,25 +104,25 @@ pub struct StatesExplainer<'x> {
     engine: &'x Engine,
     minion: &'x Minion,
     traced: TracedSls<'x>,
-    written: Written,
+    written: WrittenArguments,
     states: Value,
     refusals: Vec<Refusal>,
 }
 
 impl<'x> StatesExplainer<'x> {
-    /// An explainer of high data, which comes with what it settles to ([`High::settled`]).
+    /// An explainer of high data, which comes with what it settles to ([`HighData::settled`]).
     #[must_use]
     pub fn new(
         engine: &'x Engine,
         minion: &'x Minion,
-        high: &'x High,
+        high: &'x HighData,
         (states, refusals): (Value, Vec<Refusal>),
     ) -> Self {
         StatesExplainer {
             engine,
             minion,
             traced: TracedSls::new(engine, minion, high),
-            written: Written::of(&high.sls),
+            written: WrittenArguments::of(&high.sls),
             states,
             refusals,
         }
@@ -156,10 +156,10 @@ impl<'x> StatesExplainer<'x> {
     }
 
     /// The places found for some data with its origins.
-    fn explained(&self, data: Map, node: Node, states: Vec<Unplaced>) -> ExplainedStates {
+    fn explained(&self, data: Map, node: Node, states: Vec<UnplacedState>) -> ExplainedStates {
         let data = Value::Map(data);
         let done = self.traced.done().clone();
-        let traced = Traced {
+        let traced = TracerFindings {
             layers: done.layers,
             node,
             printed: Default::default(),
@@ -175,7 +175,7 @@ impl<'x> StatesExplainer<'x> {
             Some(shown) => shown.clone(),
             None => format!("{}{path}", crate::flow::SERVED),
         };
-        let placed = |state: Unplaced| state.placed(&lineage);
+        let placed = |state: UnplacedState| state.placed(&lineage);
         ExplainedStates {
             states: states.into_iter().map(placed).collect(),
             data,
@@ -191,27 +191,27 @@ fn is_internal(key: &Key) -> bool {
 }
 
 /// A part of the data with its origins, and the claim on its key.
-type Explained = (Value, Node, Option<Claim>);
+type ClaimedOrigins = (Value, Node, Option<Claim>);
 
 /// The states that are explained so far.
 struct Explaining<'e, 'x> {
     traced: &'e mut TracedSls<'x>,
-    written: &'e Written,
-    states: Vec<Unplaced>,
+    written: &'e WrittenArguments,
+    states: Vec<UnplacedState>,
     /// The requisites of the state that is being explained.
     requisites: Vec<(RequisiteOrigin, Vec<Key>)>,
 }
 
 /// A state with the paths of its requisites in the data, whose places are found at the end.
-struct Unplaced {
+struct UnplacedState {
     state: StateOrigin,
     requisites: Vec<(RequisiteOrigin, Vec<Key>)>,
 }
 
-impl Unplaced {
+impl UnplacedState {
     fn placed(self, lineage: &Lineage) -> StateOrigin {
         let place = |spot| match spot {
-            crate::Spot::File { place, .. } => Some(place),
+            crate::ValuePosition::File { place, .. } => Some(place),
             _ => None,
         };
         let requisites = self.requisites.into_iter();
@@ -230,7 +230,7 @@ impl Unplaced {
 
 impl Explaining<'_, '_> {
     /// The functions of an ID.
-    fn state(&mut self, id: &Key, body: &Map) -> Explained {
+    fn state(&mut self, id: &Key, body: &Map) -> ClaimedOrigins {
         let text = |mark: &str| body.get(mark).and_then(Value::as_str).unwrap_or_default();
         let own = self.traced.number(text("__env__"), text("__sls__"));
         let declared = own.and_then(|sls| self.traced.claim(sls, std::slice::from_ref(id)));
@@ -256,7 +256,7 @@ impl Explaining<'_, '_> {
             });
             nodes.push((state.name.clone(), inside, at.or(key.clone())));
             data.insert(state.name.clone(), value);
-            self.states.push(Unplaced {
+            self.states.push(UnplacedState {
                 state: StateOrigin {
                     id: id.clone(),
                     function: name,
@@ -365,7 +365,7 @@ impl Explaining<'_, '_> {
         for argument in before.chain([one]) {
             let next = self.traced.node(argument)?;
             node = Some(match node {
-                Some(old) => old.then(next, How::Replaced),
+                Some(old) => old.then(next, HistoryStep::Replaced),
                 None => next,
             });
         }

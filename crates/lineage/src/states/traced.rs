@@ -6,20 +6,20 @@ use std::rc::Rc;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Engine, Run, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place};
-use mapstack_files::Way;
+use mapstack_files::ContentMethod;
 use mapstack_minion::{Minion, Part};
-use mapstack_states::{GotSls, High, Top};
+use mapstack_states::{GotSls, HighData, Top};
 use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Key, Str, Value};
 
 use super::unknown;
 use super::written::Argument;
-use crate::flow::{Given, SERVED, Traced, ValueTracer};
-use crate::layers::{Because, Layer, LayerKind, Reason};
+use crate::flow::{SERVED, TemplateVariables, TracerFindings, ValueTracer};
+use crate::layers::{Layer, LayerKind, MatchedValue, Reason};
 use crate::pillar::layer;
 use crate::tracker::Texts;
 use crate::tree::{Claim, Node};
-use crate::{Spot, in_text};
+use crate::{ValuePosition, in_text};
 
 /// The sls of a minion.
 pub(super) struct TracedSls<'t> {
@@ -33,12 +33,12 @@ pub(super) struct TracedSls<'t> {
     includes: HashMap<usize, Includes>,
     /// The origins of what was asked for, by the number of the sls.
     nodes: HashMap<usize, Option<Node>>,
-    done: Done,
+    done: TracedLayers,
 }
 
 /// The layers of all that was followed, and what belongs to them.
 #[derive(Default, Clone)]
-pub(super) struct Done {
+pub(super) struct TracedLayers {
     pub layers: Vec<Layer>,
     pub texts: Texts,
     pub secrets: Vec<Str>,
@@ -47,7 +47,7 @@ pub(super) struct Done {
     pub shown: HashMap<String, String>,
 }
 
-impl Done {
+impl TracedLayers {
     fn number(&mut self, layer: Layer) -> usize {
         match self.layers.iter().position(|known| *known == layer) {
             Some(number) => number,
@@ -60,7 +60,7 @@ impl Done {
 }
 
 impl<'t> TracedSls<'t> {
-    pub fn new(engine: &'t Engine, minion: &'t Minion, high: &'t High) -> Self {
+    pub fn new(engine: &'t Engine, minion: &'t Minion, high: &'t HighData) -> Self {
         let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
         for (number, sls) in high.sls.iter().enumerate() {
             named.entry(&sls.name).or_default().push(number);
@@ -73,7 +73,7 @@ impl<'t> TracedSls<'t> {
             includes: HashMap::new(),
             top: high.top.as_ref().and_then(|top| top.as_ref().ok()),
             nodes: HashMap::new(),
-            done: Done::default(),
+            done: TracedLayers::default(),
         }
     }
 
@@ -84,7 +84,7 @@ impl<'t> TracedSls<'t> {
     }
 
     /// All that was followed so far.
-    pub fn done(&self) -> &Done {
+    pub fn done(&self) -> &TracedLayers {
         &self.done
     }
 
@@ -140,7 +140,7 @@ impl<'t> TracedSls<'t> {
     }
 
     /// Note the files of an sls that was followed.
-    fn note(&mut self, run: &Run<'_>, traced: &Traced) {
+    fn note(&mut self, run: &Run<'_>, traced: &TracerFindings) {
         let mut add = |file: &str| {
             if !self.done.shown.contains_key(file) {
                 let shown = run.shown(file);
@@ -164,8 +164,8 @@ impl<'t> TracedSls<'t> {
     }
 
     /// The origins with numbers of layers that are those of all.
-    fn taken(&mut self, traced: Traced) -> Node {
-        let Traced {
+    fn taken(&mut self, traced: TracerFindings) -> Node {
+        let TracerFindings {
             layers,
             mut node,
             texts,
@@ -189,27 +189,29 @@ impl<'t> TracedSls<'t> {
     pub fn lines(
         &mut self,
         saltenv: &str,
-        way: Way<'_>,
-        given: Given,
+        way: ContentMethod<'_>,
+        given: TemplateVariables,
     ) -> Result<(Value, Node), Error> {
         let run = self.engine.run(self.minion).with_saltenv(saltenv);
         let run = run.following_secrets();
         let tracer = ValueTracer::new(self.minion.clone(), self.engine.limits()).with_prints();
         let tracer = Rc::new(tracer.with_given(given, self.done.layers.clone()));
         let (path, text) = match way {
-            Way::Template(rendering) => {
+            ContentMethod::Template(rendering) => {
                 let (file, template) = rendering.parts(&run)?;
                 let text =
                     run.with_hooks(tracer.clone(), || run.traced_managed_text(&file, &template))?;
                 (file.path, text)
             }
-            Way::Served(url) => {
+            ContentMethod::Served(url) => {
                 let missing = || Error::new(ErrorKind::File, format!("{url} does not exist"));
                 let file = run.served_file(url)?.ok_or_else(missing)?;
                 let text = Text::plain(&file, file.text()?).into_owned();
                 (file.path, text)
             }
-            Way::Arguments | Way::Nothing => return Ok((Value::map(), Node::default())),
+            ContentMethod::Arguments | ContentMethod::Nothing => {
+                return Ok((Value::map(), Node::default()));
+            }
         };
         let (data, traced) = tracer.of_lines(&path, &text);
         self.note(&run, &traced);
@@ -232,7 +234,7 @@ impl<'t> TracedSls<'t> {
 
     /// The layer of the facts.
     pub fn facts(&mut self, part: Part) -> usize {
-        let because = Because {
+        let because = MatchedValue {
             matcher: part.name().into(),
             found: Value::None,
         };
@@ -295,7 +297,7 @@ impl<'t> TracedSls<'t> {
         let path = [Key::from("include"), Key::of_index(index)];
         match &self.claim(by, &path)?.at {
             crate::tree::At::Text(text, marks) => match in_text(text, marks.mark()) {
-                Spot::File { place, .. } => Some(place),
+                ValuePosition::File { place, .. } => Some(place),
                 _ => None,
             },
             _ => None,

@@ -31,7 +31,7 @@ impl Argument {
 }
 
 /// A requisite that a state gives another.
-pub(super) struct Given<'w> {
+pub(super) struct GivenRequisite<'w> {
     /// The ID of the state that gives it.
     pub id: &'w Key,
     /// The argument, such as `require_in`.
@@ -44,7 +44,7 @@ type Place = (Key, Key, Key);
 
 /// The arguments that the sls of a minion write.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct WrittenArguments {
     /// Those that declare before those that extend, each in the order of the sls.
     arguments: HashMap<Place, Vec<Argument>>,
     /// The keys of functions below an ID, by the sls, the ID and the state module.
@@ -59,9 +59,9 @@ pub(super) struct Written {
     used_in: HashMap<Key, HashSet<Key>>,
 }
 
-impl Written {
+impl WrittenArguments {
     pub fn of(sls: &[GotSls]) -> Self {
-        let mut written = Written::default();
+        let mut written = WrittenArguments::default();
         let rendered = |sls: &'_ GotSls| match &sls.rendered.data {
             Ok(Value::Map(states)) => Some(states.clone()),
             _ => None,
@@ -186,13 +186,13 @@ impl Written {
     }
 
     /// The requisite that another state gives one: an item of the list that became this item.
-    pub fn given(&self, id: &Key, name: &Key, item: &Value) -> Option<Given<'_>> {
+    pub fn given(&self, id: &Key, name: &Key, item: &Value) -> Option<GivenRequisite<'_>> {
         let (module, giver) = item.as_map()?.iter().next()?;
         let giver = Key::try_from(giver).ok()?;
         let place = (giver, module.clone(), Key::from(format!("{name}_in")));
         let ((giver, _, name), all) = self.arguments.get_key_value(&place)?;
         let argument = self.naming(id, all.first()?);
-        Some(Given {
+        Some(GivenRequisite {
             id: giver,
             name,
             argument,

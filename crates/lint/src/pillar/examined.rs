@@ -9,12 +9,13 @@ use mapstack::secrets::Policy;
 use mapstack::value::{Key, Map, Value};
 use mapstack::{Diagnostic, Engine, Error, Place};
 use mapstack_lineage::{
-    Ancestry, How, Layer, LayerKind, LayerText, Lineage, Reason, Spot, explain_pillar,
+    Ancestry, HistoryStep, Layer, LayerKind, LayerText, Lineage, Reason, ValuePosition,
+    explain_pillar,
 };
-use mapstack_pillar::{Ask, Master, PillarError, PillarEvent};
+use mapstack_pillar::{Master, PillarError, PillarEvent, PillarRequest};
 
 /// The pillar of a minion, as far as rules look at it.
-pub(crate) struct Examined {
+pub(crate) struct ExaminedPillar {
     pub id: String,
     /// The pillar without `_errors`; or the error that ended its compile.
     pub data: Result<Map, Error>,
@@ -68,17 +69,17 @@ pub(crate) struct Target {
     pub target: String,
 }
 
-impl Examined {
+impl ExaminedPillar {
     pub fn of(
         (master, engine): (&Master, &Engine),
         minion: &Minion,
         (policy, schema): (&Policy, Option<&Schema>),
     ) -> Self {
         let id = minion.id().to_string();
-        let whole = match master.explain(engine, minion, &Ask::of(minion)) {
+        let whole = match master.explain(engine, minion, &PillarRequest::of(minion)) {
             Ok(whole) => whole,
             Err(error) => {
-                return Examined {
+                return ExaminedPillar {
                     id,
                     data: Err(error),
                     events: Vec::new(),
@@ -110,7 +111,7 @@ impl Examined {
         if !whole.errors.is_empty() {
             data.shift_remove("_errors");
         }
-        Examined {
+        ExaminedPillar {
             id,
             data: Ok(data),
             events: whole.events,
@@ -165,7 +166,7 @@ fn replaced(lineage: &Lineage, path: &[Key], known: &Ancestry, found: &mut Vec<C
             Some(next) => (&next.value, next.layer, &next.spot),
             None => (&known.value, known.layer, &known.spot),
         };
-        let is_change = past.how == How::Replaced && past.value != *value;
+        let is_change = past.how == HistoryStep::Replaced && past.value != *value;
         if !is_change || past.by != layer {
             continue;
         }
@@ -182,11 +183,11 @@ fn replaced(lineage: &Lineage, path: &[Key], known: &Ancestry, found: &mut Vec<C
     }
 }
 
-fn setter(lineage: &Lineage, layer: usize, spot: &Spot, value: &Value) -> Option<Setter> {
+fn setter(lineage: &Lineage, layer: usize, spot: &ValuePosition, value: &Value) -> Option<Setter> {
     let LayerKind::Sls { sls, reasons, .. } = &lineage.layers().get(layer)?.kind else {
         return None;
     };
-    let Spot::File { place, .. } = spot else {
+    let ValuePosition::File { place, .. } = spot else {
         return None;
     };
     let mut above = Vec::new();

@@ -12,13 +12,13 @@ use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
 use mapstack::{Engine, Error, ErrorKind, Means};
 use mapstack_fleet::{Pace, ordered};
-use mapstack_pillar::{Ask, Master};
+use mapstack_pillar::{Master, PillarRequest};
 
-use crate::pillar::examined::Examined;
+use crate::pillar::examined::ExaminedPillar;
 use crate::pillar::files::Files;
 use crate::pillar::keys::PillarKeys;
 use crate::pillar::rules::{self, Subject};
-use crate::pillar::seen::Seen;
+use crate::pillar::seen::PillarRecord;
 
 /// Checks the pillar of a master.
 pub struct PillarLinter<'m> {
@@ -125,7 +125,7 @@ impl<'m> PillarLinter<'m> {
             .as_ref()
             .map(|source| Violations::new(source, &self.secrets, "the pillar"));
         let mut found = PillarFindings {
-            seen: Seen::default(),
+            seen: PillarRecord::default(),
             with_pillars: Vec::new(),
             violations,
             unchecked: 0,
@@ -196,7 +196,7 @@ impl<'m> PillarLinter<'m> {
     /// No minion has a pillar without errors: the first error.
     pub fn infer_schema(&self, minions: &[Minion]) -> Result<(Value, usize), Error> {
         let work = |minion: &Minion| {
-            let ask = Ask::of(minion);
+            let ask = PillarRequest::of(minion);
             let whole = self.master.compile(self.engine, minion, &ask)?;
             match whole.errors.first() {
                 None => Ok(Value::Map(whole.data)),
@@ -231,7 +231,7 @@ impl<'m> PillarLinter<'m> {
     ) -> Result<(), Error> {
         // Values of the pillar are masked when they are reported.
         let how = (self.engine.policy(), schema);
-        let work = |minion: &Minion| Examined::of((self.master, self.engine), minion, how);
+        let work = |minion: &Minion| ExaminedPillar::of((self.master, self.engine), minion, how);
         std::thread::scope(|scope| {
             let all = ordered(scope, minions.iter(), Pace::default(), work);
             for (minion, examined) in minions.iter().zip(all) {
@@ -267,7 +267,7 @@ impl<'m> PillarLinter<'m> {
 
 /// The findings minion by minion.
 struct PillarFindings<'f> {
-    seen: Seen,
+    seen: PillarRecord,
     with_pillars: Vec<Minion>,
     violations: Option<Violations<'f>>,
     /// The number of pillars that were not checked against the schema.
@@ -277,7 +277,7 @@ struct PillarFindings<'f> {
 }
 
 impl PillarFindings<'_> {
-    fn add(&mut self, minion: &Minion, mut examined: Examined) {
+    fn add(&mut self, minion: &Minion, mut examined: ExaminedPillar) {
         for (violation, place) in std::mem::take(&mut examined.violations) {
             let Some(violations) = &mut self.violations else {
                 continue;
@@ -307,7 +307,7 @@ impl PillarFindings<'_> {
 }
 
 /// The data of the sls, as minions read them; those that no minion gets as they are, if they are not templates.
-fn documents(seen: &Seen, files: &Files) -> Vec<Document> {
+fn documents(seen: &PillarRecord, files: &Files) -> Vec<Document> {
     let read = seen.texts.iter().map(|((shown, _), text)| {
         let path = files.all.get(shown).map(|file| file.source.path.as_str());
         Document::parse(path.unwrap_or(shown), Content::Rendered(text.clone()))

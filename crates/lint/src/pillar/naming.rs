@@ -3,20 +3,20 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::pillar::files::{Files, PillarFile, is_part, names};
-use crate::pillar::seen::Seen;
+use crate::pillar::seen::PillarRecord;
 
 /// The files of a pillar by what they name: an sls as an include does, a path, or the beginning of a name that a template
 /// completes. They have numbers.
-pub(crate) struct Naming<'f> {
+pub(crate) struct PillarFileNames<'f> {
     files: Vec<&'f PillarFile>,
     words: HashMap<&'f str, Vec<usize>>,
     /// By the beginnings that lists of sls leave to a template or a pattern, as in `- users.{{ name }}`.
     completed: HashMap<&'f str, Vec<usize>>,
 }
 
-impl<'f> Naming<'f> {
-    pub fn of(files: &'f Files, seen: &Seen) -> Self {
-        let mut naming = Naming {
+impl<'f> PillarFileNames<'f> {
+    pub fn of(files: &'f Files, seen: &PillarRecord) -> Self {
+        let mut naming = PillarFileNames {
             files: files.all.values().collect(),
             words: HashMap::new(),
             completed: HashMap::new(),

@@ -8,16 +8,16 @@ use mapstack::{Diagnostic, Error, Place};
 use mapstack_lineage::LayerText;
 use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 
-use crate::pillar::examined::{Clash, Examined, Target};
+use crate::pillar::examined::{Clash, ExaminedPillar, Target};
 
 /// The record of the pillars of minions so far.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct PillarRecord {
     /// The number of minions that were looked at.
     pub minions: usize,
-    pub targets: IndexMap<Target, Asked>,
+    pub targets: IndexMap<Target, TopEntry>,
     /// The sls that some minion gets, by environment and name.
-    pub sls: BTreeMap<(String, String), Rendered>,
+    pub sls: BTreeMap<(String, String), SlsResults>,
     /// The files of top files and sls that were read, as a person opens them.
     pub read: HashSet<String>,
     /// Those that stacked external pillars read.
@@ -28,7 +28,7 @@ pub(crate) struct Seen {
     pub tops: BTreeSet<String>,
     /// The environments whose top files were looked for.
     pub envs: BTreeSet<String>,
-    pub failures: BTreeMap<(String, usize, String), Failed>,
+    pub failures: BTreeMap<(String, usize, String), SlsFailure>,
     /// The warnings of compiles, by their files, places and messages, with the minions.
     pub warnings: BTreeMap<(String, usize, String), (Diagnostic, Vec<String>)>,
     /// With the minions that have them, by the places of both values and their path.
@@ -48,7 +48,7 @@ type ClashKey = (String, usize, String, usize, String);
 
 /// An entry of a top file.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct TopEntry {
     pub place: Option<Place>,
     pub matcher: String,
     pub sls: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Asked {
 
 /// The results of an sls.
 #[derive(Debug, Default)]
-pub(crate) struct Rendered {
+pub(crate) struct SlsResults {
     /// The file, as a person opens it.
     pub path: Option<String>,
     /// The minions for which it renders.
@@ -68,7 +68,7 @@ pub(crate) struct Rendered {
 }
 
 /// The failure.
-pub(crate) struct Failed {
+pub(crate) struct SlsFailure {
     /// The error as the pillar keeps it; otherwise it ended the compile.
     pub kept: Option<PillarError>,
     pub error: Error,
@@ -85,9 +85,9 @@ fn key(diagnostic: &Diagnostic) -> (String, usize, String) {
     )
 }
 
-impl Seen {
+impl PillarRecord {
     /// Note what the pillar of a minion shows.
-    pub fn add(&mut self, examined: Examined) {
+    pub fn add(&mut self, examined: ExaminedPillar) {
         let number = self.minions;
         self.minions += 1;
         let mut stacks = Vec::new();
@@ -152,7 +152,7 @@ impl Seen {
         let failed = self
             .failures
             .entry(key(error.diagnostic()))
-            .or_insert_with(|| Failed {
+            .or_insert_with(|| SlsFailure {
                 kept,
                 error,
                 ids: Vec::new(),
@@ -181,10 +181,10 @@ impl Seen {
                     saltenv: saltenv.clone(),
                     target: target.clone(),
                 };
-                let asked = self.targets.entry(key).or_insert_with(|| Asked {
+                let asked = self.targets.entry(key).or_insert_with(|| TopEntry {
                     place: place.clone(),
                     matcher: matcher.clone(),
-                    ..Asked::default()
+                    ..TopEntry::default()
                 });
                 for name in sls {
                     if !asked.sls.contains(name) {
@@ -246,7 +246,7 @@ impl Seen {
 
     /// True if the top files of some minion, or its pillar, could not be followed to their end.
     pub fn is_partial(&self) -> bool {
-        let is_open = |failed: &Failed| {
+        let is_open = |failed: &SlsFailure| {
             let kept = failed.kept.as_ref();
             kept.is_none_or(|kept| kept.fault == Fault::Top)
         };

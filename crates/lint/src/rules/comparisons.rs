@@ -7,9 +7,9 @@ use mapstack_render::jinja::ast::{CompareOp, Expr, ExprKind, StmtKind, Target};
 use super::spelling::{keys, literal_grain};
 use crate::Rule;
 use crate::finding::Finding;
-use crate::names::{Names, Never};
+use crate::names::{NameMistake, Names};
 use crate::subject::Subject;
-use crate::templates::Parsed;
+use crate::templates::LocatedTemplate;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let names = Names::of(subject.runs.iter().map(|run| run.minion));
@@ -49,14 +49,14 @@ struct Grain {
 
 impl Grain {
     /// The mistake in a name that the grain never has.
-    fn never(&self, names: &Names, name: &str) -> Option<Never> {
+    fn never(&self, names: &Names, name: &str) -> Option<NameMistake> {
         let never = names.never(&self.name, name)?;
         let is_same = |near: &String| near.to_lowercase() == name.to_lowercase();
         let is_case = self.is_folded && never.near.as_ref().is_some_and(is_same);
         (!is_case).then_some(never)
     }
 
-    fn finding(&self, place: Place, name: &str, never: &Never) -> Option<Finding> {
+    fn finding(&self, place: Place, name: &str, never: &NameMistake) -> Option<Finding> {
         let message = format!("{} is never '{name}'", self.name);
         Some(Finding::new(Rule::MisspeltName, place, message).help(never.help()?))
     }
@@ -66,7 +66,7 @@ impl Grain {
 const VARIABLES: usize = 2;
 
 /// The grain that an expression reads, through at most `variables` variables.
-fn grain_of(parsed: &Parsed, e: &Expr, variables: usize) -> Option<Grain> {
+fn grain_of(parsed: &LocatedTemplate, e: &Expr, variables: usize) -> Option<Grain> {
     if let Some(name) = literal_grain(e) {
         return Some(Grain {
             name,
@@ -103,7 +103,7 @@ const CASES: [&str; 4] = ["lower", "upper", "title", "capitalize"];
 const SAME: [&str; 3] = ["default", "d", "string"];
 
 /// The value of a variable that a single `set` binds.
-fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
+fn set_to<'p>(parsed: &'p LocatedTemplate, name: &str) -> Option<&'p Expr> {
     let mut sets = parsed
         .statements()
         .into_iter()
@@ -119,7 +119,7 @@ fn set_to<'p>(parsed: &'p Parsed, name: &str) -> Option<&'p Expr> {
 
 /// Findings for names in a comparison that the grain never has.
 fn compared(
-    parsed: &Parsed,
+    parsed: &LocatedTemplate,
     names: &Names,
     first: &Expr,
     op: CompareOp,
@@ -147,14 +147,14 @@ fn compared(
         .collect();
     // In a list, a name of another grain is harmless beside one that the grain can have.
     let has_right = is_list && judged.iter().any(|(never, ..)| never.is_none());
-    let of_name = |(never, name, place): (Option<Never>, String, Place)| {
+    let of_name = |(never, name, place): (Option<NameMistake>, String, Place)| {
         let never = never.filter(|never| never.other.is_none() || !has_right)?;
         grain.finding(place, &name, &never)
     };
     judged.into_iter().filter_map(of_name).collect()
 }
 
-fn text(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
+fn text(parsed: &LocatedTemplate, e: &Expr) -> Option<(String, Place)> {
     match &e.kind {
         ExprKind::Const(Value::Str(text)) => Some((text.to_string(), parsed.place(e.span))),
         _ => None,
@@ -162,7 +162,7 @@ fn text(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
 }
 
 /// The texts of a list, written in place or set as a variable.
-fn listed(parsed: &Parsed, e: &Expr) -> Vec<(String, Place)> {
+fn listed(parsed: &LocatedTemplate, e: &Expr) -> Vec<(String, Place)> {
     let list = match &e.kind {
         ExprKind::Name(name) => set_to(parsed, name),
         _ => Some(e),
@@ -178,7 +178,7 @@ fn listed(parsed: &Parsed, e: &Expr) -> Vec<(String, Place)> {
 /// The keys of a table that the grain it is looked up by never has.
 fn looked_up(
     subject: &Subject<'_>,
-    parsed: &Parsed,
+    parsed: &LocatedTemplate,
     names: &Names,
     table: &Expr,
     key: &Expr,

@@ -11,7 +11,7 @@ use mapstack_render::jinja::ast::StmtKind;
 
 use super::failures::is_slip;
 use crate::document::SourceFile;
-use crate::origins::{Origins, Tracer, Wanted, text_of};
+use crate::origins::{Origins, Tracer, WantedValue, text_of};
 use crate::pillar::PillarKeys;
 use crate::subject::Subject;
 use crate::suppress::promised;
@@ -25,7 +25,7 @@ pub(super) enum Cure {
     /// A value that an unread source gives, in a sentence: a pillar, as the formula says, or an external one.
     Promised(String),
     /// A value that no layer sets, or that is of no use as it is set.
-    Unset(Wanted),
+    Unset(WantedValue),
     /// A key that the pillars of these minions lack, in a sentence, with its last name.
     NotInPillar { what: String, name: String },
     /// A data file that a variable is read from, and that is empty.
@@ -240,10 +240,10 @@ impl<'s> Facts<'s> {
     }
 
     /// The value that a failure asks for, unless it is one of the facts themselves, which reads no layer.
-    fn wanted(&self, failure: &Failure<'_>, tracer: &Tracer<'_>) -> Option<Wanted> {
+    fn wanted(&self, failure: &Failure<'_>, tracer: &Tracer<'_>) -> Option<WantedValue> {
         let message = &failure.error.diagnostic().message;
         let is_of_layers =
-            |wanted: &Wanted| !["pillar", "grains", "opts"].contains(&&*wanted.object);
+            |wanted: &WantedValue| !["pillar", "grains", "opts"].contains(&&*wanted.object);
         tracer.wanted(failure.place, message).filter(is_of_layers)
     }
 

@@ -12,15 +12,15 @@ use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
-use crate::origins::{Tracer, Wanted};
-use crate::states::{Made, State};
+use crate::origins::{Tracer, WantedValue};
+use crate::states::{SlsRender, State};
 use crate::subject::Subject;
 
 /// The number of minions that a note names.
 const NAMED: usize = 5;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let mut by_place: BTreeMap<(String, usize, String), Failed<'_>> = BTreeMap::new();
+    let mut by_place: BTreeMap<(String, usize, String), LocatedError<'_>> = BTreeMap::new();
     let mut lost: BTreeMap<(String, usize), Finding> = BTreeMap::new();
     let supported: Vec<usize> = (0..subject.runs.len())
         .filter(|run| subject.runs[*run].supported)
@@ -56,7 +56,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
             let key = (place.file.clone(), place.start, diagnostic.message.clone());
             let failed = by_place
                 .entry(key)
-                .or_insert_with(|| Failed::of(error, place));
+                .or_insert_with(|| LocatedError::of(error, place));
             let id = subject.runs[*run].minion.id.to_string();
             if failed.minions.last() != Some(&id) {
                 failed.minions.push(id);
@@ -98,7 +98,7 @@ pub(super) fn is_slip(diagnostic: &Diagnostic) -> bool {
 fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
     let is_supported = |run: &&usize| subject.runs.get(**run).is_some_and(|run| run.supported);
     // A run that ends for lack of an answer shows no failure.
-    let is_passed = |outcome: &Result<Made, Error>| match outcome {
+    let is_passed = |outcome: &Result<SlsRender, Error>| match outcome {
         Ok(_) => true,
         Err(error) => {
             let place = error.diagnostic().place.as_ref();
@@ -113,7 +113,7 @@ fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
 }
 
 /// An error, and where it happens.
-struct Failed<'e> {
+struct LocatedError<'e> {
     error: &'e Error,
     place: Place,
     /// The minions that fail with it.
@@ -128,9 +128,9 @@ struct Failed<'e> {
     is_unnamed: bool,
 }
 
-impl<'e> Failed<'e> {
+impl<'e> LocatedError<'e> {
     fn of(error: &'e Error, place: Place) -> Self {
-        Failed {
+        LocatedError {
             error,
             place,
             minions: Vec::new(),
@@ -146,12 +146,12 @@ impl<'e> Failed<'e> {
 const DEFINITION: &str = "source definition";
 
 fn failure(
-    failed: Failed<'_>,
+    failed: LocatedError<'_>,
     facts: &Facts<'_>,
     tracer: &mut Tracer<'_>,
     estate: Option<&Estate>,
 ) -> Finding {
-    let Failed {
+    let LocatedError {
         error,
         place,
         minions,
@@ -317,7 +317,7 @@ fn cured(mut finding: Finding, cure: Cure) -> Finding {
         Cure::Empty { variable, file } => {
             finding.related(format!("this file is empty, so `{variable}` is null"), file)
         }
-        Cure::Unset(Wanted {
+        Cure::Unset(WantedValue {
             object,
             key,
             is_absent,
@@ -398,7 +398,7 @@ pub fn of_assumed_grains<'g>(
 /// Calls of functions that have no answer here: what comes after such a call was not looked
 /// at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct CallsWithoutAnswer {
     /// The minions on which that is so.
     pub minions: BTreeSet<String>,
     /// The files that could not be worked out for them, as a person would open them.
@@ -406,8 +406,8 @@ pub struct Unanswered {
 }
 
 /// The functions that runs called without an answer.
-pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, Unanswered> {
-    let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
+pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, CallsWithoutAnswer> {
+    let mut calls: BTreeMap<String, CallsWithoutAnswer> = BTreeMap::new();
     for (number, run) in subject.runs.iter().enumerate() {
         for (state, error) in subject.errors(number) {
             let Some(place) = &error.diagnostic().place else {

@@ -9,14 +9,14 @@ const SHOWN: usize = 5;
 
 /// A folder that lacks sls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Lacking {
+pub(crate) struct FolderWithoutSls {
     /// The folder, with slashes.
     pub folder: String,
     /// True if it has no file at all.
     pub is_empty: bool,
 }
 
-impl Lacking {
+impl FolderWithoutSls {
     /// The folder that a missing sls lies in: the first on the way to it that has no file, or else the last one. `None` for an
     /// sls of no folder. `has_files` says of a prefix of paths whether a file has it.
     pub fn of(sls: &str, has_files: impl Fn(&str) -> bool) -> Option<Self> {
@@ -30,7 +30,7 @@ impl Lacking {
             .iter()
             .find(|end| !has_files(&format!("{}/", &path[..**end])));
         let end = empty.or(ends.last())?;
-        Some(Lacking {
+        Some(FolderWithoutSls {
             folder: path[..*end].to_owned(),
             is_empty: empty.is_some(),
         })
@@ -67,7 +67,7 @@ mod tests {
     fn the_first_folder_without_files_is_the_cause() {
         let files = ["apt/auth.sls", "shared/init.sls"];
         let has_files = |prefix: &str| files.iter().any(|file| file.starts_with(prefix));
-        let of = |sls| Lacking::of(sls, has_files).map(|it| (it.folder, it.is_empty));
+        let of = |sls| FolderWithoutSls::of(sls, has_files).map(|it| (it.folder, it.is_empty));
         let lacking = |folder: &str, is_empty| Some((folder.to_owned(), is_empty));
         assert_eq!(of("shared.secrets.vault"), lacking("shared/secrets", true));
         assert_eq!(of("private.a.b"), lacking("private", true));

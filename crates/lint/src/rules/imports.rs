@@ -11,7 +11,7 @@ use super::failures::on;
 use crate::Rule;
 use crate::finding::{Finding, Level};
 use crate::subject::Subject;
-use crate::templates::Parsed;
+use crate::templates::LocatedTemplate;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let survey = &subject.survey;
@@ -214,10 +214,10 @@ fn of_name(subject: &Subject<'_>, site: &ImportSite, path: &str, name: &str) -> 
 }
 
 /// A finding about a name that a template does not have, with what it has.
-pub(super) fn with_help(finding: Finding, from: Option<&Parsed>, name: &str) -> Finding {
+pub(super) fn with_help(finding: Finding, from: Option<&LocatedTemplate>, name: &str) -> Finding {
     let public: BTreeSet<&str> = from
         .into_iter()
-        .flat_map(Parsed::bound)
+        .flat_map(LocatedTemplate::bound)
         .map(String::as_str)
         .filter(|name| !name.starts_with('_'))
         .collect();

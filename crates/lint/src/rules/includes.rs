@@ -10,7 +10,7 @@ use super::failures::on;
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::states::{Made, State};
+use crate::states::{SlsRender, State};
 use crate::subject::Subject;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -95,7 +95,7 @@ enum Problem {
     Outside { written: String, name: String },
 }
 
-fn problems(state: &State, made: &Made, available: &Available) -> Vec<Problem> {
+fn problems(state: &State, made: &SlsRender, available: &Available) -> Vec<Problem> {
     if let Some(instead) = &made.instead {
         return vec![Problem::Shape(instead.clone())];
     }

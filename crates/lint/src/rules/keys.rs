@@ -13,11 +13,11 @@ use crate::finding::{Finding, Level};
 use crate::names::{digits, is_slip};
 use crate::origins::salt_function;
 use crate::subject::Subject;
-use crate::templates::{Parsed, said_in_file, words};
+use crate::templates::{LocatedTemplate, said_in_file, words};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let used = Used::of(subject);
+    let used = UsedWords::of(subject);
     for group in [parameters(subject), maps(subject)]
         .into_iter()
         .chain(dicts(subject))
@@ -28,13 +28,13 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The words by which something could be looked up.
-struct Used {
+struct UsedWords {
     words: BTreeSet<String>,
     /// True if the formula is data alone, which others look up.
     is_elsewhere: bool,
 }
 
-impl Used {
+impl UsedWords {
     /// Those of expressions, and of the text of all files that are not data.
     fn of(subject: &Subject<'_>) -> Self {
         let is_data = |path: &str| subject.is_parameter_file(path) || path.ends_with(".yaml");
@@ -56,7 +56,7 @@ impl Used {
                 .iter()
                 .any(|end| path.ends_with(end))
         };
-        Used {
+        UsedWords {
             words: words(said.iter().map(String::as_str)),
             is_elsewhere: !subject
                 .files
@@ -112,7 +112,7 @@ impl Tree {
     }
 
     /// The keys of a literal.
-    fn of_literal(parsed: &Parsed, e: &Expr) -> Self {
+    fn of_literal(parsed: &LocatedTemplate, e: &Expr) -> Self {
         let ExprKind::Dict(entries) = &e.kind else {
             return Tree::default();
         };
@@ -138,7 +138,7 @@ impl Tree {
     }
 
     /// The keys that are used, with those below them.
-    fn used(&self, used: &Used) -> Tree {
+    fn used(&self, used: &UsedWords) -> Tree {
         let entry = |(name, (place, below)): (&String, &(Option<Place>, Tree))| {
             (name.clone(), (place.clone(), below.used(used)))
         };
@@ -155,7 +155,7 @@ impl Tree {
 }
 
 impl Group {
-    fn slips(&self, used: &Used) -> Vec<Finding> {
+    fn slips(&self, used: &UsedWords) -> Vec<Finding> {
         let mut setters: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in &self.overrides {
             let mut names = BTreeSet::new();
@@ -187,7 +187,7 @@ impl Group {
 const MOST_COMPARED: usize = 2_000_000;
 
 struct Search<'s> {
-    used: &'s Used,
+    used: &'s UsedWords,
     /// The layers that set a key, by its name.
     setters: &'s BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// The keys of a tree by their digits, which slips have in common, for each tree that was asked.
@@ -436,7 +436,7 @@ fn dicts(subject: &Subject<'_>) -> Vec<Group> {
 }
 
 /// The keys that at least two systems have.
-fn common(parsed: &Parsed, entries: &[(Expr, Expr)]) -> Tree {
+fn common(parsed: &LocatedTemplate, entries: &[(Expr, Expr)]) -> Tree {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let trees: Vec<Tree> = entries
         .iter()

@@ -10,7 +10,7 @@ use crate::Rule;
 use crate::finding::Finding;
 use crate::names::is_slip;
 use crate::subject::Subject;
-use crate::templates::Parsed;
+use crate::templates::LocatedTemplate;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     subject
@@ -25,7 +25,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The names that a template asks of modules that it imported, and these do not have.
-fn of_modules(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
+fn of_modules(subject: &Subject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
     let modules = modules(subject, parsed);
     if modules.is_empty() {
         return Vec::new();
@@ -57,13 +57,16 @@ fn of_modules(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
 }
 
 /// The templates that a template imports as modules, by the names that it gives them and nothing else.
-fn modules<'s>(subject: &'s Subject<'_>, parsed: &Parsed) -> BTreeMap<&'s str, &'s Parsed> {
+fn modules<'s>(
+    subject: &'s Subject<'_>,
+    parsed: &LocatedTemplate,
+) -> BTreeMap<&'s str, &'s LocatedTemplate> {
     let site = |site: &'s mapstack::ImportSite| {
         let module = site.module.as_deref()?;
         let from = subject.templates.get(site.template.as_deref()?)?;
         let is_own = site.place.file == parsed.shown;
         // A template has the names of the one that it extends, too.
-        let extends = |parsed: &Parsed| {
+        let extends = |parsed: &LocatedTemplate| {
             let mut statements = parsed.statements().into_iter();
             statements.any(|stmt| matches!(stmt.kind, StmtKind::Extends(_)))
         };
@@ -72,7 +75,7 @@ fn modules<'s>(subject: &'s Subject<'_>, parsed: &Parsed) -> BTreeMap<&'s str, &
     subject.survey.imports.iter().filter_map(site).collect()
 }
 
-fn has(from: &Parsed, name: &str) -> bool {
+fn has(from: &LocatedTemplate, name: &str) -> bool {
     name.starts_with("__") || (from.bound().contains(name) && !name.starts_with('_'))
 }
 
@@ -100,7 +103,7 @@ fn guarded(e: &Expr) -> Option<&Expr> {
 
 /// Calls of names that nothing binds and that are slips for macros of the template. Where a run came by, it says so
 /// itself.
-fn of_slips(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
+fn of_slips(subject: &Subject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
     let callables = callables(parsed);
     let is_bound = |name: &str| subject.templates.all().any(|other| other.binds(name) > 0);
     let of_call = |e: &Expr| {
@@ -132,7 +135,7 @@ fn of_slips(subject: &Subject<'_>, parsed: &Parsed) -> Vec<Finding> {
 }
 
 /// The macros that a template defines, and the names that it imports.
-fn callables(parsed: &Parsed) -> BTreeSet<&str> {
+fn callables(parsed: &LocatedTemplate) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for stmt in parsed.statements() {
         match &stmt.kind {

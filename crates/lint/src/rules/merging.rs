@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::matcher::Mode;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Place, parse_definition};
-use mapstack_lineage::{Ancestry, How, Layer, LayerKind, Lineage, Spot, WhyNot};
+use mapstack_lineage::{Ancestry, HistoryStep, Layer, LayerKind, Lineage, ValuePosition, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;
@@ -20,10 +20,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .filter(|file| file.is_template())
         .map(|file| file.shown.clone())
         .collect();
-    let mut observed = Observed {
+    let mut observed = ObservedRuns {
         keys: keys(subject),
         templates,
-        ..Observed::default()
+        ..ObservedRuns::default()
     };
     for (data, _) in subject.results() {
         observed.after_facts.extend(after_facts(data));
@@ -39,7 +39,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A place that can be compared.
-type Spotted = (String, usize);
+type ComparablePlace = (String, usize);
 
 /// The effects of a value in a file on the minions.
 #[derive(Debug)]
@@ -65,17 +65,17 @@ struct Replacement {
 
 /// The record of all runs.
 #[derive(Debug, Default)]
-struct Observed {
+struct ObservedRuns {
     /// The place of a value's key, by the value's place.
-    keys: HashMap<Spotted, Place>,
+    keys: HashMap<ComparablePlace, Place>,
     /// The files that are templates.
     templates: HashSet<String>,
     /// The sources that come after one which looks at facts that no platform has.
     after_facts: HashSet<String>,
-    overrides: BTreeMap<Spotted, Override>,
-    kinds: BTreeMap<Spotted, Replacement>,
+    overrides: BTreeMap<ComparablePlace, Override>,
+    kinds: BTreeMap<ComparablePlace, Replacement>,
     /// Lists that took the place of others, by their keys.
-    replaced: BTreeMap<String, BTreeMap<Spotted, Replacement>>,
+    replaced: BTreeMap<String, BTreeMap<ComparablePlace, Replacement>>,
     /// Lists whose items were appended, by their keys.
     joined: BTreeMap<String, Place>,
 }
@@ -83,15 +83,15 @@ struct Observed {
 /// A value that came after another.
 struct Succession<'a> {
     old: &'a Value,
-    old_spot: &'a Spot,
+    old_spot: &'a ValuePosition,
     new: &'a Value,
-    new_spot: &'a Spot,
+    new_spot: &'a ValuePosition,
     by: usize,
-    how: How,
+    how: HistoryStep,
 }
 
 /// The places of the keys of values that are literally in a file.
-fn keys(subject: &Subject<'_>) -> HashMap<Spotted, Place> {
+fn keys(subject: &Subject<'_>) -> HashMap<ComparablePlace, Place> {
     let mut found = HashMap::new();
     for document in subject.layers() {
         document.entries(&mut |key, key_mark, value_mark| {
@@ -105,7 +105,7 @@ fn keys(subject: &Subject<'_>) -> HashMap<Spotted, Place> {
     found
 }
 
-impl Observed {
+impl ObservedRuns {
     /// The place of the key, or of the value if that is computed.
     fn at_key(&self, place: &Place) -> Place {
         self.keys
@@ -141,7 +141,7 @@ impl Observed {
             }
             let replaced = steps
                 .iter()
-                .filter(|step| step.how == How::Replaced)
+                .filter(|step| step.how == HistoryStep::Replaced)
                 .map(|step| step.by)
                 .collect();
             let is_list = in_list || matches!(ancestry.value, Value::List(_));
@@ -150,13 +150,13 @@ impl Observed {
     }
 
     fn step(&mut self, lineage: &Lineage, path: &[Key], step: &Succession<'_>) {
-        if step.how == How::Joined {
+        if step.how == HistoryStep::Joined {
             if let Some(place) = in_file(step.new_spot).or_else(|| in_file(step.old_spot)) {
                 self.joined.entry(shown(path)).or_insert(place);
             }
             return;
         }
-        if step.how != How::Replaced || !is_file(lineage, step.by) {
+        if step.how != HistoryStep::Replaced || !is_file(lineage, step.by) {
             return;
         }
         let Some(place) = in_file(step.new_spot) else {
@@ -229,7 +229,7 @@ impl Observed {
         ancestry: &Ancestry,
         steps: &[Succession<'_>],
     ) {
-        if !is_leaf(&ancestry.value) || steps.iter().any(|step| step.how == How::Replaced) {
+        if !is_leaf(&ancestry.value) || steps.iter().any(|step| step.how == HistoryStep::Replaced) {
             return;
         }
         let Some(place) = in_file(&ancestry.spot).filter(|_| is_file(lineage, ancestry.layer))
@@ -413,7 +413,7 @@ fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Succession<'_>> {
     let past: Vec<_> = ancestry
         .past
         .iter()
-        .filter(|past| past.how != How::Rejected)
+        .filter(|past| past.how != HistoryStep::Rejected)
         .collect();
     let next = past.iter().skip(1).map(|past| (&past.value, &past.spot));
     let next: Vec<_> = next.chain([(&ancestry.value, &ancestry.spot)]).collect();
@@ -429,15 +429,15 @@ fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Succession<'_>> {
         })
 }
 
-fn in_file(spot: &Spot) -> Option<Place> {
+fn in_file(spot: &ValuePosition) -> Option<Place> {
     match spot {
-        Spot::File { place, .. } => Some(place.clone()),
+        ValuePosition::File { place, .. } => Some(place.clone()),
         _ => None,
     }
 }
 
-fn is_computed(spot: &Spot) -> bool {
-    matches!(spot, Spot::File { computed: true, .. })
+fn is_computed(spot: &ValuePosition) -> bool {
+    matches!(spot, ValuePosition::File { computed: true, .. })
 }
 
 fn is_file(lineage: &Lineage, layer: usize) -> bool {

@@ -29,7 +29,7 @@ use crate::subject::Subject;
 
 pub(crate) use failures::unanswered_calls;
 pub use failures::{
-    NOT_FETCHED, Unanswered, of_assumed_grains, offline, on, rule_of_failure, unanswered_by,
+    CallsWithoutAnswer, NOT_FETCHED, of_assumed_grains, offline, on, rule_of_failure, unanswered_by,
 };
 pub use scalars::traps;
 pub(crate) use schema::check as schema;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use mapstack::nearest;
-use mapstack_lineage::{Explain, Instead, Sought, WhyNot};
+use mapstack_lineage::{AlternativeSource, Explain, SoughtFiles, WhyNot};
 
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
-use crate::names::{Names, Never, USUAL};
-use crate::subject::{Examined, Subject};
+use crate::names::{NameMistake, Names, USUAL};
+use crate::subject::{ExaminedMinion, Subject};
 use crate::templates::said_in_file;
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
@@ -114,7 +114,7 @@ fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)
 }
 
 /// A reason that holds for every minion.
-struct Why {
+struct UnreachedReason {
     reason: String,
     help: Option<String>,
     /// True if there can be no other names.
@@ -123,18 +123,18 @@ struct Why {
 
 /// The files that the runs looked for, which show why another is not read.
 struct Answers {
-    sought: Vec<Sought>,
+    sought: Vec<SoughtFiles>,
 }
 
 impl Answers {
     /// Those of the runs that worked, if there is one and all can be explained.
     fn of(subject: &Subject<'_>) -> Option<Self> {
-        let sought = |run: &Examined<'_>| {
+        let sought = |run: &ExaminedMinion<'_>| {
             let (data, _) = run.data()?;
             let of_run = subject.engine.run(run.minion);
             Some(of_run.sought(data, &subject.options).ok())
         };
-        let sought: Vec<Sought> = subject
+        let sought: Vec<SoughtFiles> = subject
             .runs
             .iter()
             .filter_map(sought)
@@ -142,11 +142,16 @@ impl Answers {
         (!sought.is_empty()).then_some(Answers { sought })
     }
 
-    fn why(&self, subject: &Subject<'_>, file: &SourceFile, names: &Names) -> Option<Why> {
-        let mut never: BTreeMap<String, Never> = BTreeMap::new();
+    fn why(
+        &self,
+        subject: &Subject<'_>,
+        file: &SourceFile,
+        names: &Names,
+    ) -> Option<UnreachedReason> {
+        let mut never: BTreeMap<String, NameMistake> = BTreeMap::new();
         let mut no_source: Option<Vec<String>> = None;
         // Most minions want the same name.
-        let mut known: HashMap<(String, String), Option<Never>> = HashMap::new();
+        let mut known: HashMap<(String, String), Option<NameMistake>> = HashMap::new();
         let mut never_of = |grain: &str, name: &str| {
             let asked = (grain.to_owned(), name.to_owned());
             let known = known.entry(asked);
@@ -169,8 +174,8 @@ impl Answers {
             return no_source.map(|sources| of_no_source(subject, file, &sources));
         }
         let reason = never.keys().cloned().collect::<Vec<_>>().join(", and ");
-        let help = never.values().find_map(Never::help);
-        Some(Why {
+        let help = never.values().find_map(NameMistake::help);
+        Some(UnreachedReason {
             reason,
             is_sure: help.is_some(),
             help,
@@ -180,9 +185,9 @@ impl Answers {
 
 /// Why a source leads to a file on no minion at all, and what is wrong with the name.
 fn impossible(
-    source: &Instead,
-    never: &mut impl FnMut(&str, &str) -> Option<Never>,
-) -> Option<(String, Never)> {
+    source: &AlternativeSource,
+    never: &mut impl FnMut(&str, &str) -> Option<NameMistake>,
+) -> Option<(String, NameMistake)> {
     source.differs.iter().find_map(|(matcher, _, wanted)| {
         let grain = matcher.strip_prefix("G@")?;
         let never = never(grain, wanted)?;
@@ -205,7 +210,7 @@ fn said_at(subject: &Subject<'_>, word: &str) -> String {
     found.map_or_else(|| "a source".to_owned(), |place| place.to_string())
 }
 
-fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> Why {
+fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> UnreachedReason {
     let wrong_suffix = [".yml", ".json"]
         .iter()
         .find_map(|suffix| file.path.strip_suffix(suffix));
@@ -217,7 +222,7 @@ fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) ->
     if let Some(stem) = wrong_suffix.or_else(bare_jinja) {
         let name = stem.rsplit('/').next().unwrap_or_default();
         let reason = "only names that end in .yaml or .yaml.jinja are looked for".into();
-        return Why {
+        return UnreachedReason {
             reason,
             help: Some(format!("rename it to {name}.yaml")),
             is_sure: true,
@@ -249,7 +254,7 @@ fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) ->
         false => format!("did you mean '{near}'?"),
     });
     let help = help.or_else(|| Some(format!("the sources are {}", sources.join(", "))));
-    Why {
+    UnreachedReason {
         reason,
         help,
         is_sure: true,

@@ -7,13 +7,13 @@ use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack::{Means, Place};
-use mapstack_lineage::{Lineage, Spot};
+use mapstack_lineage::{Lineage, ValuePosition};
 
 use super::failures::on;
 use crate::Rule;
 use crate::document::{Document, SourceFile};
 use crate::finding::Finding;
-use crate::subject::{Examined, Subject};
+use crate::subject::{ExaminedMinion, Subject};
 
 /// Check a formula by a schema.
 pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
@@ -127,7 +127,7 @@ fn layer(found: &mut Violations<'_>, schema: &Schema, document: &Document) {
     }
 }
 
-fn of_run(found: &mut Violations<'_>, schema: &Schema, run: &Examined<'_>) {
+fn of_run(found: &mut Violations<'_>, schema: &Schema, run: &ExaminedMinion<'_>) {
     let Some((Value::Map(data), lineage)) = run.data() else {
         return;
     };
@@ -234,7 +234,7 @@ pub fn origin(lineage: &Lineage, violation: &Violation) -> Option<Place> {
         .rev()
         .filter_map(|length| lineage.at(path.get(..length)?));
     let mut places = spots.filter_map(|known| match known.spot {
-        Spot::File { place, .. } => Some(place),
+        ValuePosition::File { place, .. } => Some(place),
         _ => None,
     });
     places.next()

@@ -29,10 +29,10 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Sources that the file server lacks, with the runs that name them.
-type Missing<'s> = BTreeMap<&'s Vec<String>, BTreeSet<usize>>;
+type MissingSources<'s> = BTreeMap<&'s Vec<String>, BTreeSet<usize>>;
 
 fn of_state(subject: &Subject<'_>, state: &State, served: &BTreeSet<String>) -> Vec<Finding> {
-    let mut missing = Missing::new();
+    let mut missing = MissingSources::new();
     let mut all = 0;
     for (run, outcome) in state.used() {
         all += 1;
@@ -66,7 +66,7 @@ fn of_state(subject: &Subject<'_>, state: &State, served: &BTreeSet<String>) -> 
 /// The sources that one URL with templates gives are one group.
 fn by_template<'s>(
     text: &str,
-    missing: Missing<'s>,
+    missing: MissingSources<'s>,
 ) -> Vec<Vec<(&'s Vec<String>, BTreeSet<usize>)>> {
     let mut groups: Vec<Vec<_>> = Vec::new();
     let mut known: BTreeMap<(usize, usize), usize> = BTreeMap::new();

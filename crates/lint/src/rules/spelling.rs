@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::names::{Names, near_grain};
 use crate::origins::{salt_function, text_of};
 use crate::subject::Subject;
-use crate::templates::{Parsed, names as targets};
+use crate::templates::{LocatedTemplate, names as targets};
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let names = Names::of(subject.runs.iter().map(|run| run.minion));
@@ -66,7 +66,7 @@ fn grain(name: &str, place: Place, known: &BTreeSet<&str>) -> Option<Finding> {
 }
 
 /// A grain that an expression asks for by a literal name, with the place of the name.
-fn asked_grain(parsed: &Parsed, e: &Expr) -> Option<(String, Place)> {
+fn asked_grain(parsed: &LocatedTemplate, e: &Expr) -> Option<(String, Place)> {
     let named = |e: &Expr, name: Option<String>| Some((name?, parsed.place(e.span)));
     let literal = |e: &Expr| named(e, first_part(e));
     match &e.kind {
@@ -165,7 +165,12 @@ fn grain_argument(args: &Args) -> Option<&Expr> {
 }
 
 /// Systems of a look-up that do not exist.
-fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -> Vec<Finding> {
+fn systems(
+    subject: &Subject<'_>,
+    parsed: &LocatedTemplate,
+    args: &Args,
+    names: &Names,
+) -> Vec<Finding> {
     let grain = match grain_argument(args) {
         None => "os_family".to_owned(),
         Some(e) => match text_of(parsed, e) {
@@ -211,7 +216,11 @@ fn systems(subject: &Subject<'_>, parsed: &Parsed, args: &Args, names: &Names) -
 }
 
 /// The keys of a look-up: of a literal, of YAML in the template, or of a file that it loads.
-pub(super) fn keys(subject: &Subject<'_>, parsed: &Parsed, lookup: &Expr) -> Vec<(String, Place)> {
+pub(super) fn keys(
+    subject: &Subject<'_>,
+    parsed: &LocatedTemplate,
+    lookup: &Expr,
+) -> Vec<(String, Place)> {
     match &lookup.kind {
         ExprKind::Dict(entries) => {
             let literal = |key: &Expr| match &key.kind {
@@ -236,7 +245,7 @@ fn spans_of_text<'t>(stmts: impl IntoIterator<Item = &'t Stmt>) -> Vec<(usize, u
         .collect()
 }
 
-fn bound_keys(subject: &Subject<'_>, parsed: &Parsed, name: &str) -> Vec<(String, Place)> {
+fn bound_keys(subject: &Subject<'_>, parsed: &LocatedTemplate, name: &str) -> Vec<(String, Place)> {
     let binds = |target| {
         let mut bound = std::collections::HashSet::new();
         targets(target, &mut bound);

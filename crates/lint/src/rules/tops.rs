@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::{Diagnostic, Error, ErrorKind, Place, nearest, sls_name};
 
 use super::failures::{on, rule_of_failure, softened};
-use super::folders::{Lacking, grouped, named};
+use super::folders::{FolderWithoutSls, grouped, named};
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
@@ -29,32 +29,37 @@ fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
 
 pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let groups = grouped(&subject.problems, |problem| lacking(subject, problem));
-    let of_group =
-        |(folder, problems): (Option<Lacking>, Vec<&TopProblem>)| match (folder, &*problems) {
-            (Some(folder), [_, _, ..]) => vec![of_folder(subject, &folder, &problems)],
-            _ => problems
-                .iter()
-                .map(|problem| of_problem(subject, problem))
-                .collect(),
-        };
+    let of_group = |(folder, problems): (Option<FolderWithoutSls>, Vec<&TopProblem>)| match (
+        folder, &*problems,
+    ) {
+        (Some(folder), [_, _, ..]) => vec![of_folder(subject, &folder, &problems)],
+        _ => problems
+            .iter()
+            .map(|problem| of_problem(subject, problem))
+            .collect(),
+    };
     groups.into_iter().flat_map(of_group).collect()
 }
 
 /// The folder that lacks the sls that a problem is about.
-fn lacking(subject: &Subject<'_>, problem: &TopProblem) -> Option<Lacking> {
+fn lacking(subject: &Subject<'_>, problem: &TopProblem) -> Option<FolderWithoutSls> {
     let sls = problem.sls()?;
     let has_files = |prefix: &str| subject.files.keys().any(|path| path.starts_with(prefix));
     match is_elsewhere(subject, sls) {
-        true => Some(Lacking {
+        true => Some(FolderWithoutSls {
             folder: sls.split('.').next().unwrap_or_default().to_owned(),
             is_empty: true,
         }),
-        false => Lacking::of(sls, has_files),
+        false => FolderWithoutSls::of(sls, has_files),
     }
 }
 
 /// Several missing sls of one folder.
-fn of_folder(subject: &Subject<'_>, lacking: &Lacking, problems: &[&TopProblem]) -> Finding {
+fn of_folder(
+    subject: &Subject<'_>,
+    lacking: &FolderWithoutSls,
+    problems: &[&TopProblem],
+) -> Finding {
     let mut findings: Vec<Finding> = problems
         .iter()
         .map(|problem| of_problem(subject, problem))
@@ -71,7 +76,7 @@ fn of_folder(subject: &Subject<'_>, lacking: &Lacking, problems: &[&TopProblem])
         .collect();
     let ids: Vec<String> = ids.into_iter().cloned().collect();
     if finding.level == Level::Error {
-        let Lacking { folder, is_empty } = lacking;
+        let FolderWithoutSls { folder, is_empty } = lacking;
         finding.message = match is_empty {
             true => format!("no root has the folder '{folder}'"),
             false => format!("the folder '{folder}' lacks {} sls", names.len()),

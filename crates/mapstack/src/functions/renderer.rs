@@ -1,6 +1,6 @@
 //! `slsutil.renderer`: render a file or a text through a pipe.
 
-use mapstack_functions::{Below, OnMachine, below_roots, failed, named_roots};
+use mapstack_functions::{OnMachine, PathBelowRoot, below_roots, failed, named_roots};
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Host as _, Names, Vm};
 use mapstack_render::pipe::TAKEN;
@@ -11,7 +11,7 @@ use mapstack_value::posixpath::normpath;
 use crate::built_in::Table;
 use crate::file::File;
 use crate::host::RunHost;
-use crate::pipe::{DEFAULT_PIPE, Data, Made, Source};
+use crate::pipe::{DEFAULT_PIPE, Data, Source, StageOutput};
 use crate::run::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
@@ -65,12 +65,12 @@ fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         )
         .map_err(|e| failed(&e))?;
     Ok(match made {
-        Made::Text(text) => Obj::from(run.with_line_ends(text.as_str())),
-        Made::Data(Data {
+        StageOutput::Text(text) => Obj::from(run.with_line_ends(text.as_str())),
+        StageOutput::Data(Data {
             value,
             shared: true,
         }) => Obj::from_shared(&value),
-        Made::Data(Data { value, .. }) => Obj::from(value),
+        StageOutput::Data(Data { value, .. }) => Obj::from(value),
     })
 }
 
@@ -137,7 +137,7 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
     let roots = ["pillar_roots", "file_roots"].map(|option| run.option(option));
     let mut is_below = false;
     for (options, is_of_pillar) in roots.iter().zip([true, false]) {
-        for Below {
+        for PathBelowRoot {
             saltenv,
             inside,
             is_only,

@@ -79,15 +79,15 @@ impl<'s> Source<'s> {
 }
 
 /// The output of a stage.
-pub(crate) enum Made<'f> {
+pub(crate) enum StageOutput<'f> {
     Text(Text<'f>),
     Data(Data),
 }
 
-impl Made<'_> {
+impl StageOutput<'_> {
     /// The result without any stage.
     fn nothing() -> Self {
-        Made::Data(Data::new(Value::map()))
+        StageOutput::Data(Data::new(Value::map()))
     }
 }
 
@@ -115,7 +115,7 @@ impl Run<'_> {
         let (file, saltenv) = self.wanted_file(path)?;
         let source = self.sls_source(&file, saltenv);
         match self.compile(&source, &self.default_pipe(), false)? {
-            Made::Data(data) => {
+            StageOutput::Data(data) => {
                 if data.value.truthy() && data.value.as_map().is_none() {
                     let what = data.value.kind().described();
                     let message = format!("{} renders to {what}, not a mapping", file.shown);
@@ -126,7 +126,7 @@ impl Run<'_> {
                 }
                 Ok(data.value)
             }
-            Made::Text(_) => {
+            StageOutput::Text(_) => {
                 let message = format!("the pipe of {} ends in text, not in data", file.shown);
                 Err(Error::new(ErrorKind::DataSource, message)
                     .help("end its first line with |yaml or |json"))
@@ -161,13 +161,13 @@ impl Run<'_> {
         let (file, saltenv) = self.wanted_file(path)?;
         let source = self.sls_source(&file, saltenv);
         match self.compile(&source, &self.default_pipe(), true)? {
-            Made::Text(text) => Ok(text.as_str().to_string()),
-            Made::Data(Data {
+            StageOutput::Text(text) => Ok(text.as_str().to_string()),
+            StageOutput::Data(Data {
                 value: Value::Str(text),
                 ..
             }) => Ok(text.to_string()),
             // The file or the pipe is empty.
-            Made::Data(_) => Ok(String::new()),
+            StageOutput::Data(_) => Ok(String::new()),
         }
     }
 
@@ -192,7 +192,7 @@ impl Run<'_> {
         source: &Source<'f>,
         default: &Value,
         text_only: bool,
-    ) -> Result<Made<'f>> {
+    ) -> Result<StageOutput<'f>> {
         self.check_default_renderers()?;
         let text = source.file.text()?;
         if !source.is_string && strip(text).is_empty() {
@@ -200,10 +200,10 @@ impl Run<'_> {
                 let message = format!("{} holds nothing but blanks", source.file.shown);
                 self.warn(Diagnostic::warning(ErrorKind::File, message));
             }
-            return Ok(Made::nothing());
+            return Ok(StageOutput::nothing());
         }
         let Some((pipe, place)) = named_pipe(source, text, default)? else {
-            return Ok(Made::nothing());
+            return Ok(StageOutput::nothing());
         };
         let pipe = self.pipe(pipe, source, place.as_ref());
         self.run_stages(&pipe, source, place.as_ref(), text_only)
@@ -215,9 +215,9 @@ impl Run<'_> {
         source: &Source<'f>,
         place: Option<&Place>,
         text_only: bool,
-    ) -> Result<Made<'f>> {
+    ) -> Result<StageOutput<'f>> {
         let text = source.file.text()?;
-        let mut made = Made::Text(Text::plain(source.file, text));
+        let mut made = StageOutput::Text(Text::plain(source.file, text));
         let mut previous: Option<&PipeStage> = None;
         let last_text = pipe
             .stages
@@ -229,7 +229,7 @@ impl Run<'_> {
             }
             // Only the result shows what a renderer of the tree makes.
             let before = match (&made, text_only && stage.renderer == Renderer::Tree) {
-                (Made::Text(text), true) => Some(Made::Text(text.clone())),
+                (StageOutput::Text(text), true) => Some(StageOutput::Text(text.clone())),
                 _ => None,
             };
             let running = RunningStage {
@@ -239,13 +239,13 @@ impl Run<'_> {
                 place,
             };
             made = self.run_stage(running, made)?;
-            if let (Some(before), Made::Data(_)) = (before, &made) {
+            if let (Some(before), StageOutput::Data(_)) = (before, &made) {
                 return Ok(before);
             }
             previous = Some(stage);
         }
         match (previous, made) {
-            (None, _) => Ok(Made::nothing()),
+            (None, _) => Ok(StageOutput::nothing()),
             (Some(_), made) if text.contains("\r\n") => Ok(restore_newlines(made, source)),
             (Some(_), made) => Ok(made),
         }
@@ -318,7 +318,11 @@ impl Run<'_> {
         pipe
     }
 
-    fn run_stage<'f>(&self, running: RunningStage<'_, 'f>, made: Made<'f>) -> Result<Made<'f>> {
+    fn run_stage<'f>(
+        &self,
+        running: RunningStage<'_, 'f>,
+        made: StageOutput<'f>,
+    ) -> Result<StageOutput<'f>> {
         running.check_names()?;
         let language = match running.stage.renderer {
             Renderer::Jinja => Language::Jinja,
@@ -340,12 +344,12 @@ impl Run<'_> {
         let source = running.source;
         let from_string = language != Language::Mako && self.takes_string(running)?;
         match made {
-            Made::Text(text) => {
+            StageOutput::Text(text) => {
                 let (before, template) = text.into_source();
                 self.run_language(language, running, source.file, &template, before)
-                    .map(Made::Text)
+                    .map(StageOutput::Text)
             }
-            Made::Data(Data {
+            StageOutput::Data(Data {
                 value: Value::Str(text),
                 ..
             }) if from_string => {
@@ -357,12 +361,12 @@ impl Run<'_> {
                 };
                 let text =
                     self.run_language(language, running, &file, &Arc::from(&*text), Vec::new())?;
-                Ok(Made::Text(Text::made(
+                Ok(StageOutput::Text(Text::made(
                     source.file,
                     text.as_str().to_string(),
                 )))
             }
-            Made::Data(data) => Err(running.no_text(&data)),
+            StageOutput::Data(data) => Err(running.no_text(&data)),
         }
     }
 
@@ -386,22 +390,22 @@ impl Run<'_> {
     fn run_decryption<'f>(
         &self,
         running: RunningStage<'_, 'f>,
-        made: Made<'f>,
-    ) -> Result<Made<'f>> {
+        made: StageOutput<'f>,
+    ) -> Result<StageOutput<'f>> {
         let Some(cipher) = Cipher::of_renderer(&running.stage.name) else {
             return Ok(made);
         };
         let is_any = match &made {
-            Made::Text(text) => cipher.is_in(&Value::from(text.as_str())),
-            Made::Data(data) => cipher.is_in(&data.value),
+            StageOutput::Text(text) => cipher.is_in(&Value::from(text.as_str())),
+            StageOutput::Data(data) => cipher.is_in(&data.value),
         };
         let decrypts = self.decrypts(cipher);
         if is_any && !decrypts {
             self.warn_of_ciphertext(cipher, running.source, running.place);
         }
         match made {
-            Made::Text(_) if !decrypts => Ok(made),
-            Made::Data(_) if !is_any => Ok(made),
+            StageOutput::Text(_) if !decrypts => Ok(made),
+            StageOutput::Data(_) if !is_any => Ok(made),
             made => self.decrypt_stage(cipher, made),
         }
     }
@@ -447,10 +451,12 @@ impl Run<'_> {
     }
 
     /// Decrypt what a stage made (Salt: `salt.renderers.gpg.render`). A text is one from then on, not a file.
-    fn decrypt_stage<'f>(&self, cipher: Cipher, made: Made<'f>) -> Result<Made<'f>> {
-        Ok(Made::Data(match made {
-            Made::Text(text) => Data::new(self.decrypted(cipher, &Value::from(text.as_str()))?),
-            Made::Data(Data { value, shared }) => Data {
+    fn decrypt_stage<'f>(&self, cipher: Cipher, made: StageOutput<'f>) -> Result<StageOutput<'f>> {
+        Ok(StageOutput::Data(match made {
+            StageOutput::Text(text) => {
+                Data::new(self.decrypted(cipher, &Value::from(text.as_str()))?)
+            }
+            StageOutput::Data(Data { value, shared }) => Data {
                 value: self.decrypted(cipher, &value)?,
                 shared,
             },
@@ -535,15 +541,19 @@ impl Run<'_> {
         self.jinja_options("jinja_sls_env")
     }
 
-    fn read_data<'f>(&self, running: RunningStage<'_, 'f>, made: Made<'f>) -> Result<Made<'f>> {
+    fn read_data<'f>(
+        &self,
+        running: RunningStage<'_, 'f>,
+        made: StageOutput<'f>,
+    ) -> Result<StageOutput<'f>> {
         let RunningStage { stage, source, .. } = running;
         let (text, is_stream) = match made {
-            Made::Text(text) => (text, true),
-            Made::Data(Data {
+            StageOutput::Text(text) => (text, true),
+            StageOutput::Data(Data {
                 value: Value::Str(text),
                 ..
             }) => (Text::made(source.file, text.to_string()), false),
-            Made::Data(data) => return Err(running.no_text(&data)),
+            StageOutput::Data(data) => return Err(running.no_text(&data)),
         };
         let data = match stage.renderer {
             Renderer::Json => read::json(&text)?,
@@ -562,7 +572,7 @@ impl Run<'_> {
         }
         // The reference then reads its input stream again, which is at its end.
         let again = data.value.is_none() && is_stream;
-        Ok(Made::Data(if again {
+        Ok(StageOutput::Data(if again {
             Data::new(Value::map())
         } else {
             data
@@ -584,21 +594,21 @@ impl Run<'_> {
 }
 
 /// Restore line ends: if the input has `\r\n`, so has the output.
-fn restore_newlines<'f>(made: Made<'f>, source: &Source<'f>) -> Made<'f> {
+fn restore_newlines<'f>(made: StageOutput<'f>, source: &Source<'f>) -> StageOutput<'f> {
     let restored = |text: &str| (!text.contains("\r\n")).then(|| text.replace('\n', "\r\n"));
     match made {
-        Made::Text(printed) => match restored(printed.as_str()) {
-            Some(text) => Made::Text(Text::made(source.file, text)),
-            None => Made::Text(printed),
+        StageOutput::Text(printed) => match restored(printed.as_str()) {
+            Some(text) => StageOutput::Text(Text::made(source.file, text)),
+            None => StageOutput::Text(printed),
         },
-        Made::Data(Data {
+        StageOutput::Data(Data {
             value: Value::Str(text),
             shared,
         }) => {
             let value = restored(&text).map_or(Value::Str(text), Value::from);
-            Made::Data(Data { value, shared })
+            StageOutput::Data(Data { value, shared })
         }
-        Made::Data(data) => Made::Data(data),
+        StageOutput::Data(data) => StageOutput::Data(data),
     }
 }
 

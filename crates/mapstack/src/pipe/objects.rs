@@ -8,7 +8,7 @@ use mapstack_render::pipe::{Allowed, Pipe, Renderer};
 use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
 use mapstack_value::{Map, Str, Value};
 
-use super::{Data, Made, RunningStage};
+use super::{Data, RunningStage, StageOutput};
 use crate::host::RunHost;
 use crate::python;
 use crate::render::Language;
@@ -26,7 +26,7 @@ impl Run<'_> {
 
     /// Run a Python module for its data (Salt: `salt.renderers.py.render`). It runs the file itself, even if earlier
     /// stages changed the text.
-    pub(super) fn run_module<'f>(&self, running: RunningStage<'_, 'f>) -> Result<Made<'f>> {
+    pub(super) fn run_module<'f>(&self, running: RunningStage<'_, 'f>) -> Result<StageOutput<'f>> {
         let source = running.source;
         if source.is_string {
             return Err(running.error("the renderer 'py' runs a file, not a text".into()));
@@ -55,23 +55,25 @@ impl Run<'_> {
         {
             taint.add(&value);
         }
-        Ok(Made::Data(Data::new(value)))
+        Ok(StageOutput::Data(Data::new(value)))
     }
 
     /// Render by `pyobjects` or a renderer of the tree (Salt: `salt.renderers.pyobjects.render`, `salt.loader.render`).
     pub(super) fn run_python<'f>(
         &self,
         running: RunningStage<'_, 'f>,
-        made: Made<'f>,
-    ) -> Result<Made<'f>> {
+        made: StageOutput<'f>,
+    ) -> Result<StageOutput<'f>> {
         let RunningStage { stage, source, .. } = running;
         // Python can read the clock, which no record of the run has.
         self.note_outside_input();
         let is_of_tree = stage.renderer == Renderer::Tree;
         let (text, data) = match made {
-            Made::Text(text) => (text, None),
-            Made::Data(data) if is_of_tree => (Text::made(source.file, String::new()), Some(data)),
-            Made::Data(data) => return Err(running.no_text(&data)),
+            StageOutput::Text(text) => (text, None),
+            StageOutput::Data(data) if is_of_tree => {
+                (Text::made(source.file, String::new()), Some(data))
+            }
+            StageOutput::Data(data) => return Err(running.no_text(&data)),
         };
         let job = RenderJob {
             renderer: is_of_tree.then(|| Str::from(&*stage.name)),
@@ -87,8 +89,8 @@ impl Run<'_> {
         let (answer, has_read_secrets) =
             rendered.map_err(|e| self.stage_error(*e, Language::Py, &text))?;
         let made = match answer {
-            FunctionAnswer::Text(made) => Made::Text(Text::made(source.file, made)),
-            FunctionAnswer::Value(value) => Made::Data(Data::new(value)),
+            FunctionAnswer::Text(made) => StageOutput::Text(Text::made(source.file, made)),
+            FunctionAnswer::Value(value) => StageOutput::Data(Data::new(value)),
             FunctionAnswer::Names(_) | FunctionAnswer::Missing(_) => {
                 let (shown, name) = (&source.file.shown, &stage.name);
                 return Err(running.error(format!("{shown}: the tree has no renderer '{name}'")));
@@ -96,8 +98,8 @@ impl Run<'_> {
         };
         if let Some(taint) = self.taint().filter(|_| has_read_secrets) {
             match &made {
-                Made::Text(text) => taint.add(&Value::from(text.as_str())),
-                Made::Data(data) => taint.add(&data.value),
+                StageOutput::Text(text) => taint.add(&Value::from(text.as_str())),
+                StageOutput::Data(data) => taint.add(&data.value),
             }
         }
         Ok(made)

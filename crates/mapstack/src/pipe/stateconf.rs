@@ -12,7 +12,7 @@ use mapstack_render::pipe::{PipeStage, Renderer};
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
-use super::{Data, Made, RunningStage, Source, context_of};
+use super::{Data, RunningStage, Source, StageOutput, context_of};
 use crate::run::Run;
 use crate::text::Text;
 
@@ -45,8 +45,8 @@ impl Run<'_> {
     pub(super) fn run_stateconf<'f>(
         &self,
         running: RunningStage<'_, 'f>,
-        made: Made<'f>,
-    ) -> Result<Made<'f>> {
+        made: StageOutput<'f>,
+    ) -> Result<StageOutput<'f>> {
         let source = running.source;
         // The result for a file depends on what earlier ones have set.
         self.note_outside_input();
@@ -66,8 +66,10 @@ impl Run<'_> {
             place: running.place,
         };
         match (&command.pipe, made) {
-            (None, Made::Data(data)) => self.rewrite(&job, &data, None, false).map(Made::Data),
-            (None, Made::Text(_)) => {
+            (None, StageOutput::Data(data)) => self
+                .rewrite(&job, &data, None, false)
+                .map(StageOutput::Data),
+            (None, StageOutput::Text(_)) => {
                 let message = format!(
                     "{}: 'stateconf -p' takes data, and no stage before it made any",
                     source.file.shown
@@ -76,19 +78,19 @@ impl Run<'_> {
                     .error(message)
                     .help("write it as in #!jinja|yaml|stateconf -p"))
             }
-            (Some(_), Made::Data(data)) => Err(running.no_text(&data)),
-            (Some(_), Made::Text(_)) if source.context.is_some() => {
+            (Some(_), StageOutput::Data(data)) => Err(running.no_text(&data)),
+            (Some(_), StageOutput::Text(_)) if source.context.is_some() => {
                 let message =
                     "the renderer 'stateconf' has its own context, and fails if a caller gives one";
                 Err(running.error(format!("{}: {message}", source.file.shown)))
             }
-            (Some(pipe), Made::Text(text)) => {
+            (Some(pipe), StageOutput::Text(text)) => {
                 let (maps, whole) = text.into_source();
                 if let Some(end) = end_marker(&whole) {
                     self.run_pass(&job, pipe, &whole[..end], &maps, true)?;
                 }
                 self.run_pass(&job, pipe, &whole, &maps, false)
-                    .map(Made::Data)
+                    .map(StageOutput::Data)
             }
         }
     }
@@ -125,10 +127,10 @@ impl Run<'_> {
             previous: None,
             place: job.place,
         };
-        let made = self.run_stage(running, Made::Text(text))?;
+        let made = self.run_stage(running, StageOutput::Text(text))?;
         let printed = match &made {
-            Made::Text(text) => Some(text.clone()),
-            Made::Data(_) => None,
+            StageOutput::Text(text) => Some(text.clone()),
+            StageOutput::Data(_) => None,
         };
         // It gets nothing by name.
         let source = Source {
@@ -143,8 +145,8 @@ impl Run<'_> {
             place: job.place,
         };
         match self.run_stage(running, made)? {
-            Made::Data(data) => self.rewrite(job, &data, printed.as_ref(), is_first_pass),
-            Made::Text(_) => {
+            StageOutput::Data(data) => self.rewrite(job, &data, printed.as_ref(), is_first_pass),
+            StageOutput::Text(_) => {
                 let (shown, name) = (&source.file.shown, &data.name);
                 Err(running.error(format!(
                     "{shown}: the renderer '{name}' makes text, and 'stateconf' needs data"

@@ -34,14 +34,14 @@ pub(crate) struct LayerFiles {
 #[derive(Debug)]
 struct KnownFiles {
     by_paths: HashMap<(Str, HashedAnswer), HashedAnswer, RandomState>,
-    listings: Vec<Listed>,
+    listings: Vec<DirectoryNames>,
     /// The answer of a minion for which no file exists.
     no_files: HashedAnswer,
 }
 
 /// The names in a directory.
 #[derive(Debug)]
-struct Listed {
+struct DirectoryNames {
     saltenv: Str,
     /// The index of one of the directories of the formula, and the path below it.
     below: usize,
@@ -205,7 +205,7 @@ impl LayerFiles {
         let saltenv = probe.run.saltenv();
         {
             let known = self.known();
-            let of_directory = |listed: &&Listed| {
+            let of_directory = |listed: &&DirectoryNames| {
                 listed.below == below && listed.path == path && listed.saltenv == *saltenv
             };
             if let Some(listed) = known.listings.iter().find(of_directory) {
@@ -217,7 +217,7 @@ impl LayerFiles {
         }
         let directory = join([self.directories.get(below)?, path]);
         let listing = Listing::of(probe.engine.files(), &directory, saltenv).map(Arc::new);
-        self.known().listings.push(Listed {
+        self.known().listings.push(DirectoryNames {
             saltenv: saltenv.clone(),
             below,
             path: path.to_owned(),

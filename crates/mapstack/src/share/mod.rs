@@ -64,4 +64,4 @@ mod shared_work;
 pub use probe::Answers;
 pub use question::FactRead;
 pub use shared_formula::{Outcome, SharedFormula};
-pub use shared_work::{Done, Found, MinionAnswers, SharedWork, WorkKey};
+pub use shared_work::{MinionAnswers, SharedWork, WorkKey, WorkOrigin, WorkResult};

@@ -28,7 +28,7 @@ pub(crate) enum Question {
     /// `pillar.get`: the key, the delimiter, the default, `merge` and `merge_nested_lists`.
     Pillar(Exact, String, Option<Exact>, bool, Option<bool>),
     /// `config.get`: the key, the delimiter, the merge strategy, and the sources to omit.
-    Config(Exact, String, Exact, Omitted),
+    Config(Exact, String, Exact, OmittedSources),
     /// An option.
     Option(Exact),
     /// The files that exist at the paths of a definition.
@@ -41,7 +41,7 @@ pub(crate) enum Question {
 
 /// The sources that a `config.get` leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Omitted {
+pub(crate) struct OmittedSources {
     opts: bool,
     grains: bool,
     pillar: bool,
@@ -222,7 +222,7 @@ impl Question {
     }
 
     fn config(key: &Value, query: &ConfigGet) -> Self {
-        let omitted = Omitted {
+        let omitted = OmittedSources {
             opts: query.omit_opts,
             grains: query.omit_grains,
             pillar: query.omit_pillar,

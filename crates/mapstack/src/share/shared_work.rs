@@ -37,7 +37,7 @@ impl WorkKey for &str {
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack::share::{Found, MinionAnswers, SharedWork};
+/// use mapstack::share::{WorkOrigin, MinionAnswers, SharedWork};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.os }}"));
 /// let works = SharedWork::new(1 << 20);
 /// let mut known = 0;
@@ -46,22 +46,22 @@ impl WorkKey for &str {
 ///     let run = engine.run(&minion);
 ///     let answers = MinionAnswers::default();
 ///     let found = works.find("a.sls", &answers, &run, |run| (run.sls("a.sls").unwrap(), Some(100)));
-///     known += usize::from(matches!(found, Found::Known(_)));
+///     known += usize::from(matches!(found, WorkOrigin::Known(_)));
 /// }
 /// assert_eq!(known, 2);
 /// ```
 pub struct SharedWork<K, T> {
-    works: RwLock<Works<K, T>>,
+    works: RwLock<SharedPieces<K, T>>,
     bytes: AtomicUsize,
     max_bytes: usize,
     /// True if results know the facts that they depend on.
     notes_facts: bool,
 }
 
-type Works<K, T> = HashMap<K, Arc<Work<T>>, RandomState>;
+type SharedPieces<K, T> = HashMap<K, Arc<SharedPiece<T>>, RandomState>;
 
-struct Work<T> {
-    known: DecisionTree<Done<T>>,
+struct SharedPiece<T> {
+    known: DecisionTree<WorkResult<T>>,
     /// The number of results since the last shared one that no other minion could have.
     refused: AtomicUsize,
 }
@@ -74,7 +74,7 @@ const OVERHEAD: usize = 256;
 
 /// The result of a piece of work.
 #[derive(Debug)]
-pub struct Done<T> {
+pub struct WorkResult<T> {
     /// The result.
     pub value: T,
     warnings: Vec<Diagnostic>,
@@ -85,21 +85,21 @@ pub struct Done<T> {
 
 /// The known result of a piece of work for a minion.
 enum LookedUp<T> {
-    Known(Arc<Done<T>>),
+    Known(Arc<WorkResult<T>>),
     /// The results of other minions, among which this minion's is missing.
-    Unknown(Arc<Work<T>>),
+    Unknown(Arc<SharedPiece<T>>),
     /// Minions differ too much in what it reads.
     NotShared,
 }
 
 /// The way in which a minion comes by the result of a piece of work.
-pub enum Found<'e, T> {
-    /// Another minion has the same. [`Done::replay`] lets the run of this one know.
-    Known(Arc<Done<T>>),
+pub enum WorkOrigin<'e, T> {
+    /// Another minion has the same. [`WorkResult::replay`] lets the run of this one know.
+    Known(Arc<WorkResult<T>>),
     /// The work was done, in a separate run.
     Done {
         /// The outcome.
-        done: Arc<Done<T>>,
+        done: Arc<WorkResult<T>>,
         /// The run, if it sees other facts than it was given. Later work has to go on in it.
         changed: Option<Box<Run<'e>>>,
         /// True if other minions can have the result.
@@ -107,7 +107,7 @@ pub enum Found<'e, T> {
     },
 }
 
-impl<'e, T> Found<'e, T> {
+impl<'e, T> WorkOrigin<'e, T> {
     /// Do work in a separate run, which no other minion can have.
     ///
     /// Work of which nothing is recorded has a separate run, too. The cost of an operation depends on what earlier
@@ -120,13 +120,13 @@ impl<'e, T> Found<'e, T> {
     ) -> Self {
         let probe = answers.probe(run);
         let beside = run.beside(None);
-        let done = Done::in_run(work(&beside), None, &beside, run);
+        let done = WorkResult::in_run(work(&beside), None, &beside, run);
         let is_changed = !has_given_facts(&beside, probe);
-        Found::done(done, beside, is_changed, false)
+        WorkOrigin::done(done, beside, is_changed, false)
     }
 
-    fn done(done: Arc<Done<T>>, beside: Run<'e>, is_changed: bool, is_shared: bool) -> Self {
-        Found::Done {
+    fn done(done: Arc<WorkResult<T>>, beside: Run<'e>, is_changed: bool, is_shared: bool) -> Self {
+        WorkOrigin::Done {
             done,
             changed: is_changed.then(|| Box::new(beside)),
             is_shared,
@@ -145,7 +145,7 @@ impl<'e> MinionAnswers<'e> {
         self.0.get_or_init(make)
     }
 
-    /// The result of work in a separate run, with the facts that it read, as [`Done::facts`].
+    /// The result of work in a separate run, with the facts that it read, as [`WorkResult::facts`].
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::{Minion, Part}};
@@ -189,7 +189,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         }
     }
 
-    /// The same with results that know the facts that they depend on, as [`Done::facts`].
+    /// The same with results that know the facts that they depend on, as [`WorkResult::facts`].
     #[must_use]
     pub fn noting_facts(mut self) -> Self {
         self.notes_facts = true;
@@ -205,7 +205,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         answers: &MinionAnswers<'e>,
         run: &Run<'e>,
         work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
-    ) -> Found<'e, T> {
+    ) -> WorkOrigin<'e, T> {
         self.find_by(|recorder| recorder, key, answers, run, work)
     }
 
@@ -217,12 +217,12 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         answers: &MinionAnswers<'e>,
         run: &Run<'e>,
         work: impl FnOnce(&Run<'e>) -> (T, Option<usize>),
-    ) -> Found<'e, T> {
+    ) -> WorkOrigin<'e, T> {
         let probe = answers.probe(run);
         let recorded = match self.look_up(key, probe, run.steps_left()) {
-            LookedUp::Known(done) => return Found::Known(done),
+            LookedUp::Known(done) => return WorkOrigin::Known(done),
             LookedUp::NotShared if self.notes_facts => None,
-            LookedUp::NotShared => return Found::alone(answers, run, |run| work(run).0),
+            LookedUp::NotShared => return WorkOrigin::alone(answers, run, |run| work(run).0),
             LookedUp::Unknown(known) => Some(known),
         };
         let recorder = Rc::new(Recorder::new(probe.clone()));
@@ -231,7 +231,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         let is_changed = !has_given_facts(&beside, probe);
         let record = recorder.finish(&beside);
         let facts = self.notes_facts.then(|| record.facts()).flatten();
-        let done = Done::in_run(value, facts, &beside, run);
+        let done = WorkResult::in_run(value, facts, &beside, run);
         let is_shared = match (record, size, is_changed, &recorded) {
             (Record::Shared(steps), Some(size), false, Some(recorded)) => {
                 self.keep(recorded, steps, &done, size);
@@ -244,7 +244,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
                 false
             }
         };
-        Found::done(done, beside, is_changed, is_shared)
+        WorkOrigin::done(done, beside, is_changed, is_shared)
     }
 
     fn look_up(&self, key: K, probe: &Probe<'_>, steps_left: u64) -> LookedUp<T> {
@@ -267,17 +267,17 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         }
     }
 
-    fn work(&self, key: K, probe: &Probe<'_>) -> Arc<Work<T>> {
+    fn work(&self, key: K, probe: &Probe<'_>) -> Arc<SharedPiece<T>> {
         // Nothing panics while it holds the lock and the table is incomplete, so a poisoned lock is usable.
         let known = self.works.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(work) = known.get(&key) {
             return work.clone();
         }
         drop(known);
-        let size = key.size() + size_of::<(K, Work<T>)>() + OVERHEAD;
+        let size = key.size() + size_of::<(K, SharedPiece<T>)>() + OVERHEAD;
         let new = || {
             let first = probe.questions.intern(Question::Start);
-            Arc::new(Work {
+            Arc::new(SharedPiece {
                 known: DecisionTree::new(first, self.max_bytes),
                 refused: AtomicUsize::new(0),
             })
@@ -288,7 +288,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
     }
 
     /// The works with room for so many bytes.
-    fn with_room(&self, size: usize) -> RwLockWriteGuard<'_, Works<K, T>> {
+    fn with_room(&self, size: usize) -> RwLockWriteGuard<'_, SharedPieces<K, T>> {
         let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
         if self.bytes.fetch_add(size, Ordering::Relaxed) + size > self.max_bytes {
             // Emptying everything is simple, and happens rarely.
@@ -298,7 +298,13 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         works
     }
 
-    fn keep(&self, work: &Work<T>, steps: Vec<RecordedRead>, done: &Arc<Done<T>>, size: usize) {
+    fn keep(
+        &self,
+        work: &SharedPiece<T>,
+        steps: Vec<RecordedRead>,
+        done: &Arc<WorkResult<T>>,
+        size: usize,
+    ) {
         let size = size + done.size();
         let all = size + steps.iter().map(RecordedRead::size).sum::<usize>();
         work.known.keep(steps, done, size);
@@ -308,7 +314,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
     }
 }
 
-impl<T> Done<T> {
+impl<T> WorkResult<T> {
     /// The result of work that was done in a run beside another one.
     fn in_run(
         value: T,
@@ -316,7 +322,7 @@ impl<T> Done<T> {
         beside: &Run<'_>,
         run: &Run<'_>,
     ) -> Arc<Self> {
-        Arc::new(Done {
+        Arc::new(WorkResult {
             value,
             facts,
             warnings: beside.warnings(),
@@ -379,7 +385,7 @@ mod tests {
 
     /// Reads that a broken recorder misses.
     #[derive(Clone, Copy, PartialEq)]
-    enum Lost {
+    enum LostReads {
         Nothing,
         LookUps,
         Dict(Part),
@@ -387,19 +393,19 @@ mod tests {
 
     struct Broken<'e> {
         recorder: Rc<Recorder<'e>>,
-        lost: Lost,
+        lost: LostReads,
     }
 
     impl Hooks for Broken<'_> {
         fn fact_read(&self, look: FactLookup<'_>) {
-            if self.lost != Lost::LookUps {
+            if self.lost != LostReads::LookUps {
                 self.recorder.fact_read(look);
             }
         }
 
         fn fact_reader(&self, part: Part) -> Option<Rc<dyn Reader>> {
             let reader = self.recorder.fact_reader(part);
-            reader.filter(|_| self.lost != Lost::Dict(part))
+            reader.filter(|_| self.lost != LostReads::Dict(part))
         }
 
         fn facts_changed(&self) {
@@ -408,17 +414,17 @@ mod tests {
     }
 
     /// The ways in which templates read facts, with the reads that are lost.
-    const READS: [(&str, Lost); 6] = [
-        ("plain", Lost::Nothing),
-        ("{{ grains.os }}", Lost::Dict(Part::Grains)),
-        ("{{ pillar.role }}", Lost::Dict(Part::Pillar)),
-        ("{{ opts.own }}", Lost::Dict(Part::Opts)),
-        ("{{ salt['config.get']('os') }}", Lost::LookUps),
-        ("{{ salt['match.grain']('os:Arch') }}", Lost::LookUps),
+    const READS: [(&str, LostReads); 6] = [
+        ("plain", LostReads::Nothing),
+        ("{{ grains.os }}", LostReads::Dict(Part::Grains)),
+        ("{{ pillar.role }}", LostReads::Dict(Part::Pillar)),
+        ("{{ opts.own }}", LostReads::Dict(Part::Opts)),
+        ("{{ salt['config.get']('os') }}", LostReads::LookUps),
+        ("{{ salt['match.grain']('os:Arch') }}", LostReads::LookUps),
     ];
 
     /// The templates of which some minion gets another result by sharing than alone.
-    fn wrong(lost: Lost) -> Vec<&'static str> {
+    fn wrong(lost: LostReads) -> Vec<&'static str> {
         let is_wrong = |read: &str| {
             let files = MemoryFiles::new().file("base", "a.sls", format!("read: {read}"));
             let engine = Engine::new(files);
@@ -432,7 +438,7 @@ mod tests {
                 let work = |run: &Run<'_>| (run.sls("a.sls").unwrap(), Some(100));
                 let hooks = |recorder| Rc::new(Broken { recorder, lost });
                 let value = match works.find_by(hooks, "a.sls", &answers, &run, work) {
-                    Found::Known(done) | Found::Done { done, .. } => done.value.clone(),
+                    WorkOrigin::Known(done) | WorkOrigin::Done { done, .. } => done.value.clone(),
                 };
                 !value.is_same(&engine.run(&minion).sls("a.sls").unwrap())
             })
@@ -443,11 +449,11 @@ mod tests {
 
     #[test]
     fn a_recorder_that_misses_reads_gives_wrong_results() {
-        assert_eq!(wrong(Lost::Nothing), [""; 0]);
-        let parts = [Part::Grains, Part::Pillar, Part::Opts].map(Lost::Dict);
-        for lost in parts.into_iter().chain([Lost::LookUps]) {
+        assert_eq!(wrong(LostReads::Nothing), [""; 0]);
+        let parts = [Part::Grains, Part::Pillar, Part::Opts].map(LostReads::Dict);
+        for lost in parts.into_iter().chain([LostReads::LookUps]) {
             let found = wrong(lost);
-            let is_found = |(read, of): &(&str, Lost)| *of == lost && found.contains(read);
+            let is_found = |(read, of): &(&str, LostReads)| *of == lost && found.contains(read);
             assert!(READS.iter().any(is_found), "{found:?}");
         }
     }
@@ -462,7 +468,7 @@ mod tests {
         for name in &names {
             let answers = MinionAnswers::default();
             let found = works.find(name.as_str(), &answers, &run, |_| ((), None));
-            assert!(matches!(found, Found::Done { .. }));
+            assert!(matches!(found, WorkOrigin::Done { .. }));
             most = most.max(works.works.read().unwrap().len());
         }
         assert!((10..=(1 << 16) / 500).contains(&most), "{most}");

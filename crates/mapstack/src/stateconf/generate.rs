@@ -6,7 +6,7 @@ use mapstack_pyobject::{DictRef, ListRef, Obj};
 use mapstack_value::{Key, Value};
 
 use crate::stateconf::high::{
-    StateFunction, Work, below, first, kind_of, list, mapping, text, text_key, wrong,
+    SlsRewrite, StateFunction, below, first, kind_of, list, mapping, text, text_key, wrong,
 };
 use crate::stateconf::memory::{Memory, Requisites};
 use crate::stateconf::names::{NO_STATES, single};
@@ -47,7 +47,7 @@ fn list_of(items: Vec<Obj>) -> Obj {
     Obj::List(ListRef::new(items))
 }
 
-impl Work<'_> {
+impl SlsRewrite<'_> {
     /// Add a state before all others (Salt: `add_start_state`).
     pub fn add_start(&self, data: &DictRef) -> Result<()> {
         if data.contains(&Key::from(START)) {

@@ -6,7 +6,7 @@ use mapstack_value::{Key, Str};
 use crate::stateconf::{Error, Result, Sls};
 
 /// The rewriting of one sls.
-pub(crate) struct Work<'w> {
+pub(crate) struct SlsRewrite<'w> {
     pub sls: &'w Sls<'w>,
     pub budget: &'w Budget<'w>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn kind_of(name: &str) -> &str {
     name.split_once('.').map_or(name, |(kind, _)| kind)
 }
 
-impl Work<'_> {
+impl SlsRewrite<'_> {
     /// The items that Python iterates over, except that a text has no items here: nothing is done with letters.
     pub fn items(&self, object: &Obj, path: &[Key]) -> Result<Vec<Obj>> {
         let items = match object {

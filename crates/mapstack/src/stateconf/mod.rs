@@ -95,7 +95,7 @@ pub fn rewritten(
         false => Obj::from(high.clone()),
     };
     let data = high::mapping(&data, &[])?;
-    let work = high::Work { sls, budget };
+    let work = high::SlsRewrite { sls, budget };
     names::spell_out(&data);
     work.make_includes_absolute(&data)?;
     if command.is_ordered && !sls.is_first_pass {

@@ -4,7 +4,9 @@ use mapstack_pyobject::{DictRef, Entries, ListRef, Obj};
 use mapstack_value::pytext::posixpath;
 use mapstack_value::{Key, MapKind, Str};
 
-use crate::stateconf::high::{Work, below, first, kind_of, list, mapping, text, text_key, wrong};
+use crate::stateconf::high::{
+    SlsRewrite, below, first, kind_of, list, mapping, text, text_key, wrong,
+};
 use crate::stateconf::{Result, STATE};
 
 /// The requisites whose states can have such names.
@@ -59,7 +61,7 @@ pub(crate) fn single(key: impl Into<Key>, value: Obj) -> Obj {
     Obj::Dict(DictRef::with_kind(entries, MapKind::Dict))
 }
 
-impl Work<'_> {
+impl SlsRewrite<'_> {
     /// Make the names of included and excluded sls absolute (Salt: `rewrite_sls_includes_excludes`).
     pub fn make_includes_absolute(&self, data: &DictRef) -> Result<()> {
         for (id, value) in data.entries() {

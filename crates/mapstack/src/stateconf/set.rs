@@ -3,14 +3,14 @@
 use mapstack_pyobject::{DictRef, Obj};
 use mapstack_value::{Key, Str, Value};
 
-use crate::stateconf::high::{Work, below, first, mapping, text_key, wrong};
+use crate::stateconf::high::{SlsRewrite, below, first, mapping, text_key, wrong};
 use crate::stateconf::memory::{Memory, Sets};
 use crate::stateconf::{FUNCTION, Result, STATE};
 
 /// Requisites of what extends a state are those of the state as well.
 const JOINED: [&str; 5] = ["require", "watch", "listen", "onchanges", "onfail"];
 
-impl Work<'_> {
+impl SlsRewrite<'_> {
     /// Remember what states set (Salt: `extract_state_confs`).
     pub fn remember(&self, data: &DictRef, memory: &Memory) -> Result<()> {
         self.remember_from(data, false, &mut memory.sets.borrow_mut(), &[])

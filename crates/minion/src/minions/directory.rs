@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::shape::Found;
+use super::shape::MinionPart;
 use super::text;
 use crate::Minion;
 use crate::error::{ReadError, ReadErrorKind};
@@ -15,11 +15,11 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The files of minions, by the ids they are named after.
 #[derive(Debug)]
-pub(super) struct Directory(Vec<Listed>);
+pub(super) struct Directory(Vec<MinionFile>);
 
 /// The file of a minion.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Listed {
+struct MinionFile {
     id: String,
     file: PathBuf,
     /// True if reading it could block, or have no end.
@@ -34,7 +34,7 @@ impl Directory {
                 ReadErrorKind::Unreadable(error.into()),
             )
         };
-        let mut found: Vec<Listed> = Vec::new();
+        let mut found: Vec<MinionFile> = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let file = entry.path();
@@ -46,7 +46,7 @@ impl Directory {
                 && ENDINGS.contains(&end)
                 && !stem.starts_with('.')
             {
-                found.push(Listed {
+                found.push(MinionFile {
                     id: stem.to_owned(),
                     is_special: is_special(&entry),
                     file,
@@ -93,8 +93,8 @@ fn is_special(entry: &fs::DirEntry) -> bool {
 }
 
 /// The minion of a file that is named after it.
-fn named(listed: &Listed) -> Result<Minion, ReadError> {
-    let Listed { id, file, .. } = listed;
+fn named(listed: &MinionFile) -> Result<Minion, ReadError> {
+    let MinionFile { id, file, .. } = listed;
     let name = file.to_string_lossy();
     if listed.is_special {
         return Err(at_file(&name, ReadErrorKind::NotRegular));
@@ -113,13 +113,13 @@ fn named(listed: &Listed) -> Result<Minion, ReadError> {
             },
         )),
         _ => match entry.found? {
-            Found::Minion(mut minion) => {
+            MinionPart::Minion(mut minion) => {
                 if minion.id.as_str() != Some(id.as_str()) {
                     minion.set_id(id.as_str());
                 }
                 Ok(minion)
             }
-            Found::Silent(said) => Err(at_file(&name, ReadErrorKind::NoAnswer { said })),
+            MinionPart::Silent(said) => Err(at_file(&name, ReadErrorKind::NoAnswer { said })),
         },
     }
 }

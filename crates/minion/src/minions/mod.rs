@@ -7,7 +7,7 @@
 //! | a file, or standard input | the minions of one [text] |
 //!
 //! Minions come sorted by their ids. One that is broken is an error in its place and keeps no other
-//! from being read. A minion that did not answer its master is different from that: it is [`Silent`].
+//! from being read. A minion that did not answer its master is different from that: it is [`SilentMinion`].
 
 mod directory;
 mod shape;
@@ -58,7 +58,7 @@ pub struct CacheOptions {
 /// A minion that did not answer when its master asked for its grains.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {id}: {said}")]
-pub struct Silent {
+pub struct SilentMinion {
     /// The minion.
     pub id: String,
     /// The place of the id.
@@ -143,7 +143,7 @@ impl Minions {
 
     /// The minions that did not answer, sorted by their ids.
     #[must_use]
-    pub fn silent(&self) -> &[Silent] {
+    pub fn silent(&self) -> &[SilentMinion] {
         match &self.0 {
             Form::Text(text) => text.silent(),
             Form::Directory(_) | Form::Cache(_) | Form::Listed(_) => &[],

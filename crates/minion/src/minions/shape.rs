@@ -22,7 +22,7 @@ const GRAINS: [&str; 8] = [
 const NO_ANSWER: &str = "Minion did not return";
 
 /// The part of a minion that is there.
-pub(super) enum Found {
+pub(super) enum MinionPart {
     Minion(Minion),
     /// It did not answer, and this was said instead.
     Silent(String),
@@ -54,10 +54,10 @@ impl Shape {
 }
 
 /// The facts about one minion.
-pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadError> {
+pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<MinionPart, ReadError> {
     let said = match value {
-        Value::Map(map) if is_grains(map) => return Ok(Found::Minion(of_grains(map, at))),
-        Value::Map(map) if is_document(map) => return minion_of(map, at).map(Found::Minion),
+        Value::Map(map) if is_grains(map) => return Ok(MinionPart::Minion(of_grains(map, at))),
+        Value::Map(map) if is_document(map) => return minion_of(map, at).map(MinionPart::Minion),
         Value::Map(_) => return Err(at.error(ReadErrorKind::NoFacts)),
         Value::Bool(false) => "false".to_owned(),
         other => match other.as_str() {
@@ -79,7 +79,7 @@ pub(super) fn found(value: &Value, at: &Positions<'_>) -> Result<Found, ReadErro
         Some(text) if !text.starts_with(NO_ANSWER) => {
             Err(at.error(ReadErrorKind::NoAnswer { said }))
         }
-        _ => Ok(Found::Silent(said)),
+        _ => Ok(MinionPart::Silent(said)),
     }
 }
 

@@ -17,8 +17,8 @@ use mapstack_value::json::{self, JsonError};
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_all};
 
-use super::Silent;
-use super::shape::{Found, Shape, found, of_grains};
+use super::SilentMinion;
+use super::shape::{MinionPart, Shape, found, of_grains};
 use crate::Minion;
 use crate::error::{DocumentPlace, ReadError, ReadErrorKind, cut};
 use crate::read::{MAX_BYTES, Positions, at_file, minion_of, syntax};
@@ -29,7 +29,7 @@ use crate::sources::kept;
 pub struct Text {
     /// Sorted by the ids.
     minions: Vec<(String, Result<Minion, ReadError>)>,
-    silent: Vec<Silent>,
+    silent: Vec<SilentMinion>,
 }
 
 impl Text {
@@ -64,7 +64,7 @@ impl Text {
             if let Some(first) = places.insert(id.clone(), place.clone()) {
                 // Neither is better than the other, so neither counts.
                 minions.retain(|(known, _)| *known != id);
-                silent.retain(|known: &Silent| known.id != id);
+                silent.retain(|known: &SilentMinion| known.id != id);
                 minions.push((
                     id,
                     Err(ReadError {
@@ -75,12 +75,12 @@ impl Text {
                 continue;
             }
             match found {
-                Ok(Found::Minion(mut minion)) => {
+                Ok(MinionPart::Minion(mut minion)) => {
                     minion.set_id(id.as_str());
                     minion.sources.share(&file, kept.as_ref());
                     minions.push((id, Ok(minion)));
                 }
-                Ok(Found::Silent(said)) => silent.push(Silent { id, place, said }),
+                Ok(MinionPart::Silent(said)) => silent.push(SilentMinion { id, place, said }),
                 Err(error) => minions.push((id, Err(error))),
             }
         }
@@ -112,7 +112,7 @@ impl Text {
 
     /// The minions that did not answer, sorted by their ids.
     #[must_use]
-    pub fn silent(&self) -> &[Silent] {
+    pub fn silent(&self) -> &[SilentMinion] {
         &self.silent
     }
 }
@@ -122,7 +122,7 @@ pub(super) struct Entry {
     /// The minion, if it has a name.
     pub id: Option<String>,
     pub place: DocumentPlace,
-    pub found: Result<Found, ReadError>,
+    pub found: Result<MinionPart, ReadError>,
 }
 
 /// Everything a text says, in its order. There is at least one.
@@ -187,10 +187,10 @@ impl Broken {
 struct Top<'t> {
     map: Map,
     mark: Option<Mark>,
-    marks: Where<'t>,
+    marks: IdPlace<'t>,
 }
 
-enum Where<'t> {
+enum IdPlace<'t> {
     Keys(Keys<'t>),
     Tree(Marks),
 }
@@ -208,7 +208,7 @@ impl Top<'_> {
                 Err(_) => self.map.get("id").and_then(Value::as_str).map(Into::into),
             },
             place: place(),
-            found: minion.map(Found::Minion),
+            found: minion.map(MinionPart::Minion),
         };
         match Shape::of(&self.map) {
             Shape::Document => entries.push(named(single(minion_of(&self.map, &here)), of_several)),
@@ -219,14 +219,14 @@ impl Top<'_> {
                 entries.extend(self.map.values().next().map(|value| {
                     let found = found(value, &self.entry(name, 0));
                     let id = match &found {
-                        Ok(Found::Minion(minion)) => own_id(minion),
+                        Ok(MinionPart::Minion(minion)) => own_id(minion),
                         _ => None,
                     };
                     let place = place();
                     named(Entry { id, place, found }, of_several)
                 }));
             }
-            Shape::ByIds if matches!(&self.marks, Where::Keys(keys) if keys.marks().len() != self.map.len()) =>
+            Shape::ByIds if matches!(&self.marks, IdPlace::Keys(keys) if keys.marks().len() != self.map.len()) =>
             {
                 entries.push(single(Err(here.error(ReadErrorKind::EqualKeys))));
             }
@@ -252,12 +252,12 @@ impl Top<'_> {
 
     fn positions<'t>(&'t self, name: &'t str) -> Positions<'t> {
         match &self.marks {
-            Where::Tree(marks) => Positions {
+            IdPlace::Tree(marks) => Positions {
                 name,
                 marks: Some(marks),
                 otherwise: self.mark,
             },
-            Where::Keys(_) => Positions {
+            IdPlace::Keys(_) => Positions {
                 name,
                 marks: None,
                 otherwise: self.mark,
@@ -268,8 +268,8 @@ impl Top<'_> {
     /// Positions in the value of an entry.
     fn entry<'t>(&'t self, name: &'t str, index: usize) -> Positions<'t> {
         let marks = match &self.marks {
-            Where::Tree(marks) => marks.child(index),
-            Where::Keys(_) => None,
+            IdPlace::Tree(marks) => marks.child(index),
+            IdPlace::Keys(_) => None,
         };
         Positions {
             name,
@@ -280,8 +280,8 @@ impl Top<'_> {
 
     fn key(&self, index: usize) -> Option<Mark> {
         match &self.marks {
-            Where::Tree(marks) => marks.key(index),
-            Where::Keys(keys) => keys.marks().get(index).copied(),
+            IdPlace::Tree(marks) => marks.key(index),
+            IdPlace::Keys(keys) => keys.marks().get(index).copied(),
         }
     }
 }
@@ -311,14 +311,14 @@ fn own_id(minion: &Minion) -> Option<String> {
 }
 
 /// The key as an id, if it is a valid one and the minion has no other id.
-fn checked(key: &Key, found: Option<&Found>) -> Result<String, (String, ReadErrorKind)> {
+fn checked(key: &Key, found: Option<&MinionPart>) -> Result<String, (String, ReadErrorKind)> {
     let id = key.to_string();
     if !is_id(&id) {
         let kind = ReadErrorKind::NoName { id: cut(&id) };
         return Err((id, kind));
     }
     match found {
-        Some(Found::Minion(minion)) if minion.id.truthy() && minion.id.to_string() != id => {
+        Some(MinionPart::Minion(minion)) if minion.id.truthy() && minion.id.to_string() != id => {
             let kind = ReadErrorKind::OtherId {
                 id: cut(&id),
                 own: cut(&minion.id.to_string()),
@@ -428,7 +428,7 @@ fn top((value, marks): (Value, Marks), name: &str) -> Option<Result<Top<'static>
     let mark = Some(marks.mark());
     let other = match value {
         Value::Map(map) => {
-            let marks = Where::Tree(marks);
+            let marks = IdPlace::Tree(marks);
             return Some(Ok(Top { map, mark, marks }));
         }
         Value::None => return None,
@@ -507,7 +507,7 @@ fn objects(text: &str) -> Result<Vec<Top<'_>>, JsonError> {
         tops.push(Top {
             map,
             mark: Some(mark),
-            marks: Where::Keys(keys),
+            marks: IdPlace::Keys(keys),
         });
         at = skip_blanks(text, end);
     }

@@ -63,4 +63,4 @@ pub mod reclass;
 pub mod saltclass;
 
 pub use host::Host;
-pub use origins::{ClassFile, FilePlace, Origin, Origins, Turn};
+pub use origins::{ClassFile, FilePlace, Origin, Origins, PlaceEffect};

@@ -24,7 +24,7 @@ pub struct FilePlace {
 
 /// The effect of a place on a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum PlaceEffect {
     /// It set the value.
     Set,
     /// It set the value to the items of a list behind the first one, which only says so.
@@ -35,11 +35,11 @@ pub enum Turn {
     Rejected,
 }
 
-impl Turn {
+impl PlaceEffect {
     /// True if the place set the value.
     #[must_use]
     pub fn is_set(self) -> bool {
-        matches!(self, Turn::Set | Turn::SetBehindMark)
+        matches!(self, PlaceEffect::Set | PlaceEffect::SetBehindMark)
     }
 }
 
@@ -47,7 +47,7 @@ impl Turn {
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The places that took their turn, in order.
-    pub turns: Vec<(FilePlace, Turn)>,
+    pub turns: Vec<(FilePlace, PlaceEffect)>,
     /// The entries of a mapping, or the items of a list by their indices.
     pub inside: IndexMap<Key, Origin, RandomState>,
 }
@@ -120,7 +120,7 @@ mod tests {
             file,
             path: path.to_vec(),
         };
-        let set = |file| (place(file), Turn::Set);
+        let set = |file| (place(file), PlaceEffect::Set);
         root.follow_mut(&path).turns = vec![set(0), set(2)];
         let files = ["node", "a", "b"].map(file);
         let mut origins = Origins::ordered(&files, &[1, 2, 0], [root, Origin::default()]);

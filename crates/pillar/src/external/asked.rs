@@ -10,7 +10,7 @@ use crate::cache::StackCache;
 use crate::config::ExtPillar;
 
 /// The input of such an external pillar.
-pub(crate) struct Asked<'a, 'e> {
+pub(crate) struct ExternalPillarInput<'a, 'e> {
     pub one: &'a ExtPillar,
     /// A run for a minion with the pillar so far.
     pub run: &'a Run<'e>,
@@ -26,7 +26,7 @@ pub(crate) struct Asked<'a, 'e> {
     pub cache: &'a StackCache,
 }
 
-impl Asked<'_, '_> {
+impl ExternalPillarInput<'_, '_> {
     /// The id of the minion.
     pub fn id(&self) -> String {
         self.run.given_id().to_string()

@@ -6,10 +6,10 @@ use mapstack::secrets::Cipher;
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_value::Value;
 
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 
 /// The pillar that it is given. Without anything that decrypts, ciphertext stays, which is a warning.
-pub(super) fn data(asked: &Asked<'_, '_>, cipher: Cipher) -> Result<Value> {
+pub(super) fn data(asked: &ExternalPillarInput<'_, '_>, cipher: Cipher) -> Result<Value> {
     let pillar = Value::Map(asked.run.current_pillar());
     if cipher.is_in(&pillar) && !asked.run.decrypts(cipher) {
         let message = format!(

@@ -6,11 +6,11 @@ use mapstack_merge::{Options, merge};
 use mapstack_value::{Map, Value};
 
 use super::arguments::{Arguments, wrong};
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 use crate::whole::python_items;
 
 /// The chosen parts of what the minion passes on.
-pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
+pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<Value> {
     let arguments = Arguments::bind(asked.one, &["include", "extra_minion_data"])?;
     let wrong = |message: &str| wrong(asked.one, message);
     let Some(include) = arguments.given("include") else {

@@ -11,7 +11,7 @@ use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Map, Value};
 
 use super::arguments::{Arguments, wrong};
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 use crate::files::unreadable;
 
 const ARGUMENTS: [&str; 8] = [
@@ -26,7 +26,7 @@ const ARGUMENTS: [&str; 8] = [
 ];
 
 /// The data of all root directories, in order.
-pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
+pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<Value> {
     let arguments = Arguments::bind(asked.one, &ARGUMENTS)?;
     let root = arguments.get("root_dir");
     if !root.truthy() {
@@ -47,7 +47,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
     let mut data = Value::map();
     for directory in directories(asked, root)? {
         let tree = (asked.tree)(&directory);
-        let read = Reading {
+        let read = RootReading {
             asked,
             arguments: &arguments,
             tree: &tree,
@@ -59,7 +59,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
 }
 
 /// The directories of a root: a relative one is below each root of the pillar's environment.
-fn directories(asked: &Asked<'_, '_>, root: &str) -> Result<Vec<String>> {
+fn directories(asked: &ExternalPillarInput<'_, '_>, root: &str) -> Result<Vec<String>> {
     if root.starts_with('/') {
         return Ok(vec![root.into()]);
     }
@@ -106,8 +106,8 @@ fn over(base: Value, layer: &Value) -> Result<Value> {
 }
 
 /// The reading of one root directory.
-struct Reading<'r, 'e> {
-    asked: &'r Asked<'r, 'e>,
+struct RootReading<'r, 'e> {
+    asked: &'r ExternalPillarInput<'r, 'e>,
     arguments: &'r Arguments,
     tree: &'r Tree,
     /// The number of files and directories that were seen.
@@ -120,7 +120,7 @@ const MAX_DEPTH: usize = 32;
 /// So many files and directories belong to one minion at most.
 const MAX_ENTRIES: usize = 100_000;
 
-impl Reading<'_, '_> {
+impl RootReading<'_, '_> {
     fn root(&self, root: &str) -> Result<Value> {
         if self.entries(root)?.is_none() {
             let message = format!("root_dir {root} is not a directory, so it gives nothing");

@@ -12,9 +12,9 @@ mod saltclass;
 use mapstack::secrets::Cipher;
 use mapstack_diagnostic::Result;
 
-use crate::recipe::Own;
+use crate::recipe::OwnPillarResult;
 
-pub(crate) use self::asked::Asked;
+pub(crate) use self::asked::ExternalPillarInput;
 pub(crate) use self::extra_data::{passed, unasked};
 
 /// An external pillar of this module.
@@ -48,12 +48,12 @@ impl BuiltIn {
     ///
     /// # Errors
     /// Arguments that it does not have, and files that cannot be read.
-    pub fn data(self, asked: &Asked<'_, '_>) -> Result<Own> {
+    pub fn data(self, asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResult> {
         match self {
-            BuiltIn::Decrypted(cipher) => decrypted::data(asked, cipher).map(Own::from),
-            BuiltIn::ExtraData => extra_data::data(asked).map(Own::from),
-            BuiltIn::FileTree => file_tree::data(asked).map(Own::from),
-            BuiltIn::Nodegroups => nodegroups::data(asked).map(Own::from),
+            BuiltIn::Decrypted(cipher) => decrypted::data(asked, cipher).map(OwnPillarResult::from),
+            BuiltIn::ExtraData => extra_data::data(asked).map(OwnPillarResult::from),
+            BuiltIn::FileTree => file_tree::data(asked).map(OwnPillarResult::from),
+            BuiltIn::Nodegroups => nodegroups::data(asked).map(OwnPillarResult::from),
             BuiltIn::Reclass => reclass::data(asked),
             BuiltIn::Saltclass => saltclass::data(asked),
         }

@@ -4,10 +4,10 @@ use mapstack_diagnostic::Result;
 use mapstack_value::{Key, Map, Value};
 
 use super::arguments::{Arguments, wrong};
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 
 /// A list of the names, below a key.
-pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Value> {
+pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<Value> {
     let arguments = Arguments::bind(asked.one, &["pillar_name"])?;
     let name = match arguments.get("pillar_name") {
         name if name.truthy() => name,

@@ -12,16 +12,16 @@ use mapstack_value::posixpath::split;
 use mapstack_value::{Map, Value};
 
 use super::arguments::wrong;
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 use crate::files::unreadable;
-use crate::recipe::{Own, Parts};
+use crate::recipe::{OwnPillarResult, Parts};
 
 /// The data that the inventory gives the minion.
-pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
+pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResult> {
     let options = options(asked)?;
     let base = options.get("inventory_base_uri").map(ToString::to_string);
     let base = base.unwrap_or_else(|| "/etc/reclass".into());
-    let reading = Reading {
+    let reading = ReclassReading {
         asked,
         tree: (asked.tree)(&base),
         texts: RefCell::default(),
@@ -39,14 +39,14 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     let made = inventory.classify();
     let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;
     let parts = Parts::of_classes(&made.origins, reading.texts.take(), "parameters");
-    Ok(Own {
+    Ok(OwnPillarResult {
         data: made.into_pillar(&minion_id).into(),
         parts,
     })
 }
 
 /// The arguments, with the directory that Salt sets unless they do: the first one of the saltenv `base`.
-fn options(asked: &Asked<'_, '_>) -> Result<Map> {
+fn options(asked: &ExternalPillarInput<'_, '_>) -> Result<Map> {
     let wrong = |message: &str| {
         wrong(asked.one, message)
             .help("write it as `- reclass: {inventory_base_uri: /srv/reclass}`")
@@ -95,14 +95,14 @@ fn options(asked: &Asked<'_, '_>) -> Result<Map> {
 }
 
 /// The reading of the files of one inventory.
-struct Reading<'r, 'e> {
-    asked: &'r Asked<'r, 'e>,
+struct ReclassReading<'r, 'e> {
+    asked: &'r ExternalPillarInput<'r, 'e>,
     tree: Tree,
     /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
 }
 
-impl Host<Value> for Reading<'_, '_> {
+impl Host<Value> for ReclassReading<'_, '_> {
     fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -16,21 +16,21 @@ use mapstack_value::posixpath::{join, split};
 use mapstack_value::{Str, Value};
 
 use super::arguments::wrong;
-use super::asked::Asked;
+use super::asked::ExternalPillarInput;
 use crate::files::unreadable;
-use crate::recipe::{Own, Parts};
+use crate::recipe::{OwnPillarResult, Parts};
 use crate::template::without_final_newline;
 
 /// The data that the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or
 /// not.
-pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
+pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResult> {
     let path = directory(asked)?;
     let Obj::Dict(pillar) = asked.run.live_pillar() else {
-        return Ok(Own::default());
+        return Ok(OwnPillarResult::default());
     };
     let tree = (asked.tree)(&path);
     let minion_id = asked.id();
-    let reading = Reading {
+    let reading = SaltclassReading {
         asked,
         tree: &tree,
         variables: variables(asked),
@@ -61,7 +61,7 @@ pub(crate) fn data(asked: &Asked<'_, '_>) -> Result<Own> {
     synced?;
     asked.run.spend(reading.steps.get())?;
     let parts = Parts::of_classes(&made.origins, reading.texts.take(), "pillars");
-    Ok(Own {
+    Ok(OwnPillarResult {
         data: made.into_pillar(&minion_id).into(),
         parts,
     })
@@ -72,7 +72,7 @@ fn in_inventory(path: &str) -> String {
 }
 
 /// The directory of the inventory: that of the last argument. The reference has a default, but fails when it uses it.
-fn directory(asked: &Asked<'_, '_>) -> Result<String> {
+fn directory(asked: &ExternalPillarInput<'_, '_>) -> Result<String> {
     let wrong = |message: &str| {
         wrong(asked.one, message).help("write it as `- saltclass: [{path: /srv/saltclass}]`")
     };
@@ -98,7 +98,7 @@ fn directory(asked: &Asked<'_, '_>) -> Result<String> {
 }
 
 /// The variables of templates of nodes and classes.
-fn variables(asked: &Asked<'_, '_>) -> Names {
+fn variables(asked: &ExternalPillarInput<'_, '_>) -> Names {
     let of = |name: &str, value: Obj| (Str::from(name), value);
     let opts = asked.opts.clone();
     Names::from_iter([
@@ -111,8 +111,8 @@ fn variables(asked: &Asked<'_, '_>) -> Names {
 }
 
 /// The reading of the files of one inventory.
-struct Reading<'r, 'e> {
-    asked: &'r Asked<'r, 'e>,
+struct SaltclassReading<'r, 'e> {
+    asked: &'r ExternalPillarInput<'r, 'e>,
     tree: &'r Tree,
     variables: Names,
     /// The texts that were read, by path, if the compile is explained.
@@ -126,7 +126,7 @@ struct Reading<'r, 'e> {
 /// So much work is paid at once.
 const AT_ONCE: usize = 4096;
 
-impl Host<Obj> for Reading<'_, '_> {
+impl Host<Obj> for SaltclassReading<'_, '_> {
     fn tree(&self) -> &Tree {
         self.tree
     }
@@ -192,7 +192,7 @@ impl Host<Obj> for Reading<'_, '_> {
     }
 }
 
-impl Reading<'_, '_> {
+impl SaltclassReading<'_, '_> {
     /// A file that templates know by a name.
     fn file(&self, path: &str, name: &str) -> Result<Option<File>> {
         let read = self.tree.read(path).map_err(|e| unreadable(&e))?;

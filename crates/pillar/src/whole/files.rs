@@ -10,14 +10,14 @@ use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, has_mag
 use mapstack_minion::SaltVersion;
 use mapstack_value::{Key, Map, Value};
 
-use super::reads::{Noting, Reads};
+use super::reads::{CompileReads, RecordingFiles};
 
 /// The pillar's file server, and the names of sls it has, which all minions share.
 pub(crate) struct PillarFiles {
     server: Arc<dyn FileServer>,
     listed: Arc<Mutex<HashMap<String, Arc<[String]>>>>,
     /// The reads of one compile.
-    reads: Arc<Reads>,
+    reads: Arc<CompileReads>,
 }
 
 /// The saltenvs and directories of the option `pillar_roots`, in order.
@@ -40,7 +40,7 @@ pub fn pillar_roots(options: &Map) -> Vec<(String, String)> {
 }
 
 /// An sls that was found.
-pub(crate) struct Found {
+pub(crate) struct SlsFile {
     pub file: File,
     /// True if it is the `init.sls` of a directory.
     pub is_init: bool,
@@ -71,14 +71,14 @@ impl PillarFiles {
 
     /// The file server of templates.
     pub fn server(&self) -> Arc<dyn FileServer> {
-        Arc::new(Noting {
+        Arc::new(RecordingFiles {
             server: self.server.clone(),
             reads: self.reads.clone(),
         })
     }
 
     /// The reads.
-    pub fn reads(&self) -> &Arc<Reads> {
+    pub fn reads(&self) -> &Arc<CompileReads> {
         &self.reads
     }
 
@@ -113,7 +113,7 @@ impl PillarFiles {
 
     /// An sls by its name: `a.b` is `a/b.sls`, or else `a/b/init.sls`. Slashes and dots in front are those of the URL (Salt:
     /// `salt.utils.url`).
-    pub fn sls(&self, name: &str, env: &str, version: SaltVersion) -> Result<Option<Found>> {
+    pub fn sls(&self, name: &str, env: &str, version: SaltVersion) -> Result<Option<SlsFile>> {
         let whole = name.replace('.', "/");
         let path = whole.trim_start_matches('/');
         let path = match (
@@ -130,7 +130,7 @@ impl PillarFiles {
             if let Some(file) = self.file(&path, env)? {
                 // Either path can be one of a directory's init.
                 let is_init = is_init || path.ends_with("/init.sls");
-                return Ok(Some(Found { file, is_init }));
+                return Ok(Some(SlsFile { file, is_init }));
             }
         }
         Ok(None)

@@ -12,11 +12,11 @@ use mapstack_salt_config::fileserver::{PillarDirectory, pillar_remotes};
 use mapstack_value::{Map, Value};
 
 use super::files::PillarFiles;
-use super::settings::{Ask, Settings, merging};
-use super::{CompileState, Work};
+use super::settings::{PillarRequest, Settings, merging};
+use super::{CompileState, PillarCompile};
 use crate::compile::Nested;
 use crate::config::ExtPillar;
-use crate::recipe::Made;
+use crate::recipe::PillarPart;
 use crate::trace::Events;
 
 /// The mirrors of remotes, and those that are open; minions share them.
@@ -34,7 +34,7 @@ const DYNAMIC: &str = "__env__";
 /// So many directories stay open; minions can ask for many environments.
 const MAX_OPENED: usize = 256;
 
-impl Work<'_> {
+impl PillarCompile<'_> {
     /// The pillars of all remotes, merged in order.
     pub(super) fn git(
         &self,
@@ -112,7 +112,7 @@ impl Work<'_> {
         options: &Map,
         state: &CompileState,
         nested: &mut Nested,
-    ) -> Result<(Made, bool)> {
+    ) -> Result<(PillarPart, bool)> {
         let mut roots = vec![&directories[at]];
         if self.settings.is_on("git_pillar_includes") {
             let others = directories.iter().enumerate();
@@ -139,18 +139,18 @@ impl Work<'_> {
         env: &str,
         files: PillarFiles,
         state: &CompileState,
-    ) -> Work<'_> {
+    ) -> PillarCompile<'_> {
         let minion = Minion {
             id: self.settings.id.clone(),
             grains: state.grains.clone(),
             ..self.minion.clone()
         };
-        let ask = Ask {
+        let ask = PillarRequest {
             saltenv: env.into(),
-            ..Ask::default()
+            ..PillarRequest::default()
         };
         let settings = Settings::new(options, &minion, &ask);
-        Work {
+        PillarCompile {
             master: self.master,
             // The files of other remotes can be in the same places.
             shared: None,

@@ -38,19 +38,19 @@ use self::files::PillarFiles;
 pub use self::files::pillar_roots;
 pub(crate) use self::python::items as python_items;
 pub use self::reads::PillarReads;
-pub(crate) use self::reads::{Noting, Reads};
-use self::renders::{Renders, Shared};
+pub(crate) use self::reads::{CompileReads, RecordingFiles};
+use self::renders::{Renders, SharedRenders};
 use self::settings::Settings;
 pub(crate) use self::settings::merging;
-pub use self::settings::{Ask, overridden};
+pub use self::settings::{PillarRequest, overridden};
 use self::sls::SlsReader;
 pub use self::top::unknown_order;
-use self::top::{Matches, Top, TopReader};
+use self::top::{Top, TopMatches, TopReader};
 use self::views::Views;
 use crate::compile::{Compiler, PillarRun, not_a_mapping};
-use crate::config::{ExtPillar, Listed};
+use crate::config::{ExtPillar, ExtPillarPlaces};
 use crate::external::unasked;
-use crate::recipe::{Made, PillarLayer, PillarRecipe, Recipe};
+use crate::recipe::{PillarLayer, PillarPart, PillarRecipe, Recipe};
 use crate::trace::{Events, PillarEvent};
 
 /// A master that compiles pillars: its options, its pillar's files, and results that minions share. It can be used
@@ -59,7 +59,7 @@ use crate::trace::{Events, PillarEvent};
 /// ```
 /// use std::sync::Arc;
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_pillar::{Ask, Master};
+/// use mapstack_pillar::{PillarRequest, Master};
 /// use mapstack_salt_config::{Config, Kind};
 ///
 /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}\n", "master", Kind::Master).unwrap();
@@ -70,7 +70,7 @@ use crate::trace::{Events, PillarEvent};
 ///     .file("base", "debian.sls", "pkg: apache2\n");
 /// let master = Master::new(config, Arc::new(files));
 /// let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1.yaml").unwrap().complete();
-/// let pillar = master.compile(&Engine::new(MemoryFiles::new()), &minion, &Ask::default()).unwrap();
+/// let pillar = master.compile(&Engine::new(MemoryFiles::new()), &minion, &PillarRequest::default()).unwrap();
 /// assert_eq!(pillar.data.get("role").unwrap().as_str(), Some("web"));
 /// assert_eq!(pillar.data.get("pkg").unwrap().as_str(), Some("apache2"));
 /// assert!(pillar.errors.is_empty());
@@ -82,7 +82,7 @@ pub struct Master {
     #[cfg(feature = "git")]
     mirrors: git::Mirrors,
     wants_events: bool,
-    shared: Option<Shared>,
+    shared: Option<SharedRenders>,
     pillar_override: Map,
 }
 
@@ -161,12 +161,12 @@ impl Master {
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Map};
-    /// use mapstack_pillar::{Ask, Master};
+    /// use mapstack_pillar::{PillarRequest, Master};
     /// use mapstack_salt_config::{Config, Kind};
     /// let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [a]}").file("base", "a.sls", "{a: 1, b: 2}");
     /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
     /// let master = Master::new(config, std::sync::Arc::new(files)).with_override(Map::from_iter([("b", 3)]));
-    /// let made = master.compile(&Engine::new(MemoryFiles::new()), &Minion::new("web1"), &Ask::default()).unwrap();
+    /// let made = master.compile(&Engine::new(MemoryFiles::new()), &Minion::new("web1"), &PillarRequest::default()).unwrap();
     /// assert_eq!(made.data.get("b").unwrap().repr(), "3");
     /// ```
     #[must_use]
@@ -229,7 +229,7 @@ impl Master {
     /// first one share.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.shared = (bytes > 0).then(|| Shared::new(bytes / 4 * 3));
+        self.shared = (bytes > 0).then(|| SharedRenders::new(bytes / 4 * 3));
         if bytes > 0 {
             self.external = self.external.finding_once(bytes / 4);
         }
@@ -254,7 +254,12 @@ impl Master {
     /// # Errors
     /// An error that ends a compile in the reference, such as an unknown matcher, or a limit. Anything else is an
     /// error that the pillar [keeps](WholePillar::errors).
-    pub fn compile(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
+    pub fn compile(
+        &self,
+        engine: &Engine,
+        minion: &Minion,
+        ask: &PillarRequest,
+    ) -> Result<WholePillar> {
         self.compile_noting(engine, minion, ask).0
     }
 
@@ -263,7 +268,7 @@ impl Master {
         &self,
         engine: &Engine,
         minion: &Minion,
-        ask: &Ask,
+        ask: &PillarRequest,
     ) -> (Result<WholePillar>, PillarReads) {
         let work = self.work(engine, minion, ask, false);
         let reads = work.files.reads().clone();
@@ -274,7 +279,12 @@ impl Master {
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
-    pub fn explain(&self, engine: &Engine, minion: &Minion, ask: &Ask) -> Result<WholePillar> {
+    pub fn explain(
+        &self,
+        engine: &Engine,
+        minion: &Minion,
+        ask: &PillarRequest,
+    ) -> Result<WholePillar> {
         self.work(engine, minion, ask, true).pillar()
     }
 
@@ -282,9 +292,9 @@ impl Master {
         &'w self,
         engine: &'w Engine,
         minion: &Minion,
-        ask: &Ask,
+        ask: &PillarRequest,
         explained: bool,
-    ) -> Work<'w> {
+    ) -> PillarCompile<'w> {
         let minion = &*engine.with_tree_grains(minion);
         let arrives = |data: &Map| match is_sent(self.config.options()) {
             true => arrived(data),
@@ -301,7 +311,7 @@ impl Master {
         };
         let recipe = Rc::new(Recipe::new(explained));
         let shared = self.shared.as_ref().filter(|_| !explained);
-        Work {
+        PillarCompile {
             master: self,
             shared: shared.filter(|shared| shared.is_for(engine)),
             files: self.files.for_one(),
@@ -341,16 +351,16 @@ fn arrived(data: &Map) -> Map {
 }
 
 /// One compile.
-struct Work<'w> {
+struct PillarCompile<'w> {
     master: &'w Master,
     /// The state that minions share; `None` for a compile that is explained, and for one within another.
-    shared: Option<&'w Shared>,
+    shared: Option<&'w SharedRenders>,
     engine: &'w Engine,
     files: PillarFiles,
     settings: Settings,
     merging: Options,
     /// The values that override the pillar. External pillars that come first can change it in place.
-    pillar_override: RefCell<Made>,
+    pillar_override: RefCell<PillarPart>,
     /// The values that the minion passes on to external pillars.
     extra: Map,
     /// The reason for which the minion cannot ask for a pillar.
@@ -364,7 +374,7 @@ struct Work<'w> {
 /// The state of a compile.
 #[derive(Default)]
 struct CompileState {
-    data: Made,
+    data: PillarPart,
     grains: Map,
     /// The data that templates and targets see, if it differs from that of functions.
     views: Option<Views>,
@@ -389,7 +399,7 @@ impl CompileState {
     }
 }
 
-impl Work<'_> {
+impl PillarCompile<'_> {
     fn pillar(self) -> Result<WholePillar> {
         let state = self.compiled()?;
         self.finished(state)
@@ -446,7 +456,7 @@ impl Work<'_> {
     }
 
     /// The data of external pillars as a mapping. A merge strategy can make a list of it, whose pairs `dict.update` takes.
-    fn updating(&self, external: Made) -> Result<Made> {
+    fn updating(&self, external: PillarPart) -> Result<PillarPart> {
         let Value::List(items) = &external.value else {
             return Ok(external);
         };
@@ -498,7 +508,7 @@ impl Work<'_> {
     }
 
     /// The values that override the pillar.
-    fn overriding(&self) -> Made {
+    fn overriding(&self) -> PillarPart {
         self.pillar_override.borrow().clone()
     }
 
@@ -506,12 +516,12 @@ impl Work<'_> {
         self.pillar_override.borrow().value.truthy()
     }
 
-    fn update(&self, state: &mut CompileState, pillar: &Made) {
+    fn update(&self, state: &mut CompileState, pillar: &PillarPart) {
         state.data = self.recipe.update(std::mem::take(&mut state.data), pillar);
     }
 
     /// A pillar that templates may have changed in place.
-    fn changed(&self, before: Made, now: Map) -> Made {
+    fn changed(&self, before: PillarPart, now: Map) -> PillarPart {
         let now = Value::Map(now);
         match before.value.is_same(&now) {
             true => before,
@@ -564,9 +574,9 @@ impl Work<'_> {
         &self,
         renders: &Renders<'_>,
         top: &Top,
-        matches: &Matches,
+        matches: &TopMatches,
         state: &mut CompileState,
-    ) -> Result<Made> {
+    ) -> Result<PillarPart> {
         let reader = SlsReader {
             renders,
             merges: self.shared.map(|shared| &shared.merges),
@@ -590,7 +600,7 @@ impl Work<'_> {
     }
 
     /// The external pillars over a pillar, which they can change in place.
-    fn external(&self, pillar: &mut Made, state: &mut CompileState) -> Result<Made> {
+    fn external(&self, pillar: &mut PillarPart, state: &mut CompileState) -> Result<PillarPart> {
         let Some(given) = self.settings.templates.get("ext_pillar") else {
             return Ok(pillar.clone());
         };
@@ -653,7 +663,7 @@ impl Work<'_> {
         folded
     }
 
-    fn merged(&self, base: Made, layer: &Made) -> Result<Made> {
+    fn merged(&self, base: PillarPart, layer: &PillarPart) -> Result<PillarPart> {
         let merged = self.recipe.merge(base, layer, &self.merging, PART);
         merged.map_err(|e| {
             let message = format!("{PART} cannot be merged: {e}");
@@ -734,7 +744,7 @@ impl Work<'_> {
 }
 
 /// The values that override a pillar, by the command that asks for it.
-fn overriding(recipe: &Recipe, over: &Map) -> Made {
+fn overriding(recipe: &Recipe, over: &Map) -> PillarPart {
     recipe.layer(over.clone().into(), PillarLayer::Override)
 }
 
@@ -763,7 +773,7 @@ fn external_item(item: &Value, settings: &[Setting]) -> Result<ExternalItem> {
             "an item of `ext_pillar` must name an external pillar",
         )
         .error),
-        Value::Map(entries) => Ok(Ok(Listed(settings).run(item, entries))),
+        Value::Map(entries) => Ok(Ok(ExtPillarPlaces(settings).run(item, entries))),
         other => Ok(Err(malformed(
             other,
             settings,
@@ -774,7 +784,7 @@ fn external_item(item: &Value, settings: &[Setting]) -> Result<ExternalItem> {
 
 fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
     let message = format!("{rule}, not {}", value.kind().described());
-    let listed = Listed(settings);
+    let listed = ExtPillarPlaces(settings);
     let item = listed
         .find(value)
         .map(|(setting, marks)| setting.place_of(marks.mark()));

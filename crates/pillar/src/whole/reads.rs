@@ -26,7 +26,7 @@ pub struct PillarReads {
 
 /// The reads of a compile so far.
 #[derive(Debug, Default)]
-pub(crate) struct Reads(Mutex<Noted>);
+pub(crate) struct CompileReads(Mutex<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -43,7 +43,7 @@ struct Noted {
     on_disk: HashMap<String, Option<PathBuf>>,
 }
 
-impl Reads {
+impl CompileReads {
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,12 +160,12 @@ impl Reads {
 }
 
 /// A file server whose reads are noted.
-pub(crate) struct Noting {
+pub(crate) struct RecordingFiles {
     pub server: Arc<dyn FileServer>,
-    pub reads: Arc<Reads>,
+    pub reads: Arc<CompileReads>,
 }
 
-impl FileServer for Noting {
+impl FileServer for RecordingFiles {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         let fetched = self.server.fetch(path, saltenv);
         self.reads.note_fetched(saltenv, path, &fetched);

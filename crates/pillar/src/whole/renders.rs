@@ -4,22 +4,22 @@ use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use mapstack::share::{Found, MinionAnswers, SharedWork, WorkKey};
+use mapstack::share::{MinionAnswers, SharedWork, WorkKey, WorkOrigin};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, File, PillarSls, RenderedSls, Run, Text};
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 use mapstack_value::{Map, Path, Str, Value, weight};
 use mapstack_yaml::{Lines, Loaded, Marks, load_rendered};
 
-use super::reads::Reads;
+use super::reads::CompileReads;
 use super::top::MergedTop;
 use crate::cache::MergeCache;
 
 /// The state that minions share: renders by what they read, and parts of pillars that are merged over each other.
-pub(crate) struct Shared {
+pub(crate) struct SharedRenders {
     /// The engine whose runs it is for: results depend on its functions and files.
     engine: OnceLock<Arc<EngineMark>>,
-    renders: SharedWork<RenderKey, Rendered>,
+    renders: SharedWork<RenderKey, RenderedFile>,
     pub merges: MergeCache,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Places(OnceCell<Option<(Loaded, Lines)>>);
 
 impl Places {
     /// The place of a path in the file: of a key, or of an item of a list.
-    pub fn find(&self, rendered: &Rendered, path: &Path) -> Option<Place> {
+    pub fn find(&self, rendered: &RenderedFile, path: &Path) -> Option<Place> {
         let text = rendered.text()?;
         let read = || {
             let loaded = load_rendered(text.as_str(), &Default::default()).ok()?;
@@ -92,7 +92,7 @@ impl Places {
 }
 
 /// The rendered data of a file.
-pub(crate) struct Rendered {
+pub(crate) struct RenderedFile {
     pub result: Result<RenderedSls>,
     /// The pillar's files that templates loaded.
     reads: Vec<FileRead>,
@@ -102,9 +102,9 @@ pub(crate) struct Rendered {
     pub top: OnceLock<Arc<MergedTop>>,
 }
 
-impl Rendered {
+impl RenderedFile {
     fn new(result: Result<RenderedSls>, reads: Vec<FileRead>) -> Self {
-        Rendered {
+        RenderedFile {
             result,
             reads,
             own: OnceLock::new(),
@@ -155,25 +155,25 @@ impl Rendered {
 
 /// The result of a render.
 pub(crate) enum Render {
-    Shared(Arc<mapstack::share::Done<Rendered>>),
-    Own(Box<Rendered>),
+    Shared(Arc<mapstack::share::WorkResult<RenderedFile>>),
+    Own(Box<RenderedFile>),
 }
 
 impl Render {
-    fn own(rendered: Rendered) -> Self {
+    fn own(rendered: RenderedFile) -> Self {
         Render::Own(Box::new(rendered))
     }
 
     /// The result of a file that was not rendered.
     pub fn failed(error: Error) -> Self {
-        Render::own(Rendered::new(Err(error), Vec::new()))
+        Render::own(RenderedFile::new(Err(error), Vec::new()))
     }
 }
 
 impl std::ops::Deref for Render {
-    type Target = Rendered;
+    type Target = RenderedFile;
 
-    fn deref(&self) -> &Rendered {
+    fn deref(&self) -> &RenderedFile {
         match self {
             Render::Shared(done) => &done.value,
             Render::Own(rendered) => rendered,
@@ -181,9 +181,9 @@ impl std::ops::Deref for Render {
     }
 }
 
-impl Shared {
+impl SharedRenders {
     pub fn new(max_bytes: usize) -> Self {
-        Shared {
+        SharedRenders {
             engine: OnceLock::new(),
             renders: SharedWork::new(max_bytes / 2),
             merges: MergeCache::new(max_bytes / 2),
@@ -203,14 +203,14 @@ pub(crate) struct Renders<'r> {
     /// The run in which a template changed the facts. All later templates run there.
     changed: OnceCell<Box<Run<'r>>>,
     /// The renders of other minions, until a template of this one changes the facts.
-    shared: Option<&'r Shared>,
+    shared: Option<&'r SharedRenders>,
     answers: MinionAnswers<'r>,
-    reads: Arc<Reads>,
+    reads: Arc<CompileReads>,
 }
 
 impl<'r> Renders<'r> {
     /// The templates of a run, whose reads of the pillar's files are noted.
-    pub fn new(run: Run<'r>, shared: Option<&'r Shared>, reads: Arc<Reads>) -> Self {
+    pub fn new(run: Run<'r>, shared: Option<&'r SharedRenders>, reads: Arc<CompileReads>) -> Self {
         Renders {
             first: run,
             changed: OnceCell::new(),
@@ -240,7 +240,7 @@ impl<'r> Renders<'r> {
         }
         let run = &self.first;
         let Some(shared) = self.shared else {
-            let found = Found::alone(&self.answers, run, |run| self.rendered(run, sls));
+            let found = WorkOrigin::alone(&self.answers, run, |run| self.rendered(run, sls));
             return self.found(found);
         };
         let key = RenderKey {
@@ -258,14 +258,14 @@ impl<'r> Renders<'r> {
     }
 
     /// Bring what was found into this compile.
-    fn found(&self, found: Found<'r, Rendered>) -> Result<Render> {
+    fn found(&self, found: WorkOrigin<'r, RenderedFile>) -> Result<Render> {
         let done = match found {
-            Found::Known(done) => {
+            WorkOrigin::Known(done) => {
                 done.replay(&self.first)?;
                 self.reads.note_again(&done.value.reads);
                 done
             }
-            Found::Done {
+            WorkOrigin::Done {
                 done,
                 changed: Some(run),
                 ..
@@ -274,7 +274,7 @@ impl<'r> Renders<'r> {
                 let _ = self.changed.set(run);
                 done
             }
-            Found::Done {
+            WorkOrigin::Done {
                 done, is_shared, ..
             } => {
                 done.replay(&self.first)?;
@@ -287,14 +287,14 @@ impl<'r> Renders<'r> {
         Ok(Render::Shared(done))
     }
 
-    fn rendered(&self, run: &Run<'r>, sls: PillarSls<'_>) -> Rendered {
+    fn rendered(&self, run: &Run<'r>, sls: PillarSls<'_>) -> RenderedFile {
         let before = self.reads.current_count();
         let result = run.pillar_sls(sls);
-        Rendered::new(result, self.reads.current_since(before))
+        RenderedFile::new(result, self.reads.current_since(before))
     }
 
     /// Let merges of this data be shared.
-    fn adopt(&self, shared: &Shared, rendered: &Rendered) {
+    fn adopt(&self, shared: &SharedRenders, rendered: &RenderedFile) {
         if let Ok(RenderedSls {
             value: Value::Map(map),
             ..

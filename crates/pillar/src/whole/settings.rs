@@ -8,7 +8,7 @@ use crate::external::passed;
 
 /// The question of a minion for its pillar, besides its id and grains.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ask {
+pub struct PillarRequest {
     /// The saltenv; `None` where it names none.
     pub saltenv: Value,
     /// The environment of the pillar; `None` where it names none.
@@ -23,7 +23,7 @@ pub struct Ask {
     pub problem: Option<String>,
 }
 
-impl Ask {
+impl PillarRequest {
     /// The question of a minion: the options `saltenv` and `pillarenv` in its configuration, and those that
     /// `pass_to_ext_pillars` names.
     #[must_use]
@@ -33,12 +33,12 @@ impl Ask {
             Ok(extra) => (extra, None),
             Err(problem) => (Map::new(), Some(problem)),
         };
-        Ask {
+        PillarRequest {
             saltenv: option("saltenv"),
             pillarenv: option("pillarenv"),
             extra_minion_data,
             problem,
-            ..Ask::default()
+            ..PillarRequest::default()
         }
     }
 }
@@ -66,7 +66,7 @@ pub(crate) struct Settings {
 const DYNAMIC: &str = "__env__";
 
 impl Settings {
-    pub fn new(options: &Map, minion: &Minion, ask: &Ask) -> Self {
+    pub fn new(options: &Map, minion: &Minion, ask: &PillarRequest) -> Self {
         let mut functions = options.clone();
         functions.insert("grains", minion.grains.clone());
         let from_saltenv = functions
@@ -88,7 +88,7 @@ impl Settings {
         settings
     }
 
-    fn for_templates(&mut self, ask: &Ask) {
+    fn for_templates(&mut self, ask: &PillarRequest) {
         let id = self.id.clone();
         let templates = &mut self.templates;
         templates.insert("file_client", "local");

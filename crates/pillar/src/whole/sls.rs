@@ -10,11 +10,11 @@ use mapstack_value::{Extent, Key, MapKind, Path, Value};
 
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
-use super::files::{Found, PillarFiles};
+use super::files::{PillarFiles, SlsFile};
 use super::renders::{Places, Render, Renders};
 use super::settings::Settings;
 use crate::cache::MergeCache;
-use crate::recipe::{Made, PillarLayer, Reached, Recipe, RecipeStep};
+use crate::recipe::{PillarLayer, PillarPart, Recipe, RecipeStep, SlsReason};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
 
 /// The values that an sls gives to the one that includes it.
@@ -22,12 +22,12 @@ enum IncludeValues {
     /// Its own data alone. That is one object for all that include it: what one of them overwrites in it, all see.
     Own,
     /// A new object, merged of its data and what it includes.
-    Merged(Made),
+    Merged(PillarPart),
 }
 
 impl IncludeValues {
     /// The data as it is now.
-    fn data(&self, sls: &str, known: &SlsCache) -> Made {
+    fn data(&self, sls: &str, known: &SlsCache) -> PillarPart {
         match self {
             IncludeValues::Own => known.states.get(sls).cloned().flatten().unwrap_or_default(),
             IncludeValues::Merged(made) => made.clone(),
@@ -54,7 +54,7 @@ impl Layer {
 }
 
 /// Remember what an sls gives.
-fn remembered(known: &mut SlsCache, sls: &str, state: Option<Made>) -> Option<IncludeValues> {
+fn remembered(known: &mut SlsCache, sls: &str, state: Option<PillarPart>) -> Option<IncludeValues> {
     let given = state.as_ref().map(|_| IncludeValues::Own);
     known.states.insert(sls.into(), state);
     given
@@ -87,7 +87,7 @@ const MAX_VISITS: usize = 100_000;
 #[derive(Default)]
 struct SlsCache {
     /// The data of each without what it includes; `None` for one that failed.
-    states: HashMap<String, Option<Made>>,
+    states: HashMap<String, Option<PillarPart>>,
     /// Those whose pipe ends in text, which is a stream (Python: `io.StringIO`).
     streams: HashSet<String>,
 }
@@ -124,8 +124,8 @@ impl SlsReader<'_, '_> {
     pub fn fold(
         &self,
         matches: &[(&Key, &Vec<String>)],
-        mut pillar: Made,
-    ) -> Result<(Made, Vec<PillarError>)> {
+        mut pillar: PillarPart,
+    ) -> Result<(PillarPart, Vec<PillarError>)> {
         let mut errors = Vec::new();
         for (saltenv, patterns) in matches {
             let mut known = SlsCache::default();
@@ -297,7 +297,7 @@ impl SlsReader<'_, '_> {
     fn included(
         &self,
         asked: &PendingSls<'_>,
-        found: &Found,
+        found: &SlsFile,
         includes: &[Value],
         render: &Render,
         known: &mut SlsCache,
@@ -385,7 +385,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// The strategy `overwrite` of the reference overwrites in the base itself, which is what a second include gives.
-    fn overwrite(&self, known: &mut SlsCache, name: &str, layer: &Made) {
+    fn overwrite(&self, known: &mut SlsCache, name: &str, layer: &PillarPart) {
         let Some(Some(base)) = known.states.get_mut(name) else {
             return;
         };
@@ -410,7 +410,7 @@ impl SlsReader<'_, '_> {
         &self,
         pattern: &str,
         asked: &PendingSls<'_>,
-        found: &Found,
+        found: &SlsFile,
     ) -> Result<Vec<String>> {
         let env = asked.saltenv.as_str().unwrap_or_default();
         let mut names = self.names(&pattern.trim_start_matches('.').replace('/', "."), env)?;
@@ -483,7 +483,7 @@ impl SlsReader<'_, '_> {
         outcome.errors.push(error.about(fault));
         // Variables are bound before the file is opened.
         let state = match variables(asked.defaults) {
-            Ok(_) => Some(Made::default()),
+            Ok(_) => Some(PillarPart::default()),
             Err(e) => {
                 outcome.errors.push(self.failed(asked, e));
                 None
@@ -546,7 +546,7 @@ impl SlsReader<'_, '_> {
             && said.is_some_and(|said| said.starts_with("pillar[") || said.starts_with("pillar."))
     }
 
-    fn merge(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
+    fn merge(&self, base: PillarPart, layer: &PillarPart, sls: &str) -> Result<PillarPart> {
         self.renders
             .run()
             .spend(1 + Extent::of(&layer.value).values)?;
@@ -563,7 +563,7 @@ impl SlsReader<'_, '_> {
         };
         if let Some(known) = merges.merged(&under, over) {
             let (value, id) = (Value::Map(known), base.id);
-            return Ok(Made { value, id });
+            return Ok(PillarPart { value, id });
         }
         // A base that something else has as well would be copied.
         let under = merges.wants(&under, over).then_some(under);
@@ -574,7 +574,7 @@ impl SlsReader<'_, '_> {
         Ok(made)
     }
 
-    fn merged(&self, base: Made, layer: &Made, sls: &str) -> Result<Made> {
+    fn merged(&self, base: PillarPart, layer: &PillarPart, sls: &str) -> Result<PillarPart> {
         let merged = self.recipe.merge_values(base, layer, self.merging);
         merged.map_err(|e| {
             let message = format!("{} cannot be merged: {e}", origin(sls));
@@ -584,17 +584,17 @@ impl SlsReader<'_, '_> {
     }
 
     /// The data of an sls, as a layer of the pillar.
-    fn made(&self, asked: &PendingSls<'_>, found: &Found, rendered: &RenderedSls) -> Made {
+    fn made(&self, asked: &PendingSls<'_>, found: &SlsFile, rendered: &RenderedSls) -> PillarPart {
         let value = rendered.value.clone();
         if rendered.has_aliases {
             self.recipe.add_aliases(&value);
         }
         let id = self.recipe.add(|| {
-            let top = Reached::Top {
+            let top = SlsReason::Top {
                 saltenv: asked.saltenv.clone(),
                 sls: asked.pattern.into(),
             };
-            let includes = asked.through.iter().cloned().map(Reached::Include);
+            let includes = asked.through.iter().cloned().map(SlsReason::Include);
             RecipeStep::Layer(Box::new(PillarLayer::Sls {
                 sls: asked.sls.into(),
                 saltenv: asked.saltenv.to_string(),
@@ -604,17 +604,17 @@ impl SlsReader<'_, '_> {
                 reached: includes.rev().chain([top]).collect(),
             }))
         });
-        Made { value, id }
+        PillarPart { value, id }
     }
 
     /// The data of a layer as it is now, where it goes.
-    fn placed(&self, layer: &Layer, known: &SlsCache) -> Made {
+    fn placed(&self, layer: &Layer, known: &SlsCache) -> PillarPart {
         let data = layer.given.data(&layer.sls, known);
         self.below(layer.key.as_deref(), data)
     }
 
     /// Data below the keys of a path with colons.
-    fn below(&self, key: Option<&str>, data: Made) -> Made {
+    fn below(&self, key: Option<&str>, data: PillarPart) -> PillarPart {
         let Some(key) = key else {
             return data;
         };
@@ -624,13 +624,13 @@ impl SlsReader<'_, '_> {
             path: path.clone(),
         });
         let below = |data, step: Key| Value::Map([(step, data)].into_iter().collect());
-        Made {
+        PillarPart {
             value: path.into_iter().rev().fold(data.value, below),
             id,
         }
     }
 
-    fn note(&self, asked: &PendingSls<'_>, found: Option<&Found>, outcome: SlsOutcome) {
+    fn note(&self, asked: &PendingSls<'_>, found: Option<&SlsFile>, outcome: SlsOutcome) {
         self.events.add(|| WholeEvent::Sls {
             sls: asked.sls.into(),
             saltenv: asked.saltenv.to_string(),
@@ -643,7 +643,7 @@ impl SlsReader<'_, '_> {
 
 /// The strategy `list` looks for each key of the base in the layer. In a stream that reads lines until one is the key:
 /// the first key finds its line or reads to the end, and nothing is left for the others, nor for a later merge.
-fn read_stream(base: &Made, sls: &str, known: &mut SlsCache) {
+fn read_stream(base: &PillarPart, sls: &str, known: &mut SlsCache) {
     let first = base.value.as_map().and_then(|map| map.keys().next());
     if let Some(key) = first
         && known.streams.contains(sls)

@@ -59,7 +59,7 @@ pub(crate) struct MergedTop {
 
 /// The sls that a minion gets by saltenv, and those that may be missing.
 #[derive(Debug, Default)]
-pub(crate) struct Matches {
+pub(crate) struct TopMatches {
     pub sls: IndexMap<Key, Vec<String>>,
     /// The targets that mean the minion: the positions of their saltenvs and of theirs there.
     meant: Vec<(usize, usize)>,
@@ -565,7 +565,7 @@ impl Top {
 
     /// Errors of the minion's sls, where a target has a text in place of a list: each letter is the name of an sls then,
     /// and all of them have one cause.
-    pub fn of_texts(&self, matches: &Matches, mut errors: Vec<PillarError>) -> Vec<PillarError> {
+    pub fn of_texts(&self, matches: &TopMatches, mut errors: Vec<PillarError>) -> Vec<PillarError> {
         for error in &mut errors {
             let Fault::Missing {
                 sls,
@@ -584,7 +584,7 @@ impl Top {
     }
 
     /// The error of a target of the minion that has a text with a letter in place of a list of sls.
-    fn text_below(&self, matches: &Matches, env: &Key, letter: &str) -> Option<Error> {
+    fn text_below(&self, matches: &TopMatches, env: &Key, letter: &str) -> Option<Error> {
         let mut meant = matches.meant.iter();
         meant.find_map(|(env_at, at)| {
             let (_, targets) = self.merged.targets.get_index(*env_at).filter(|it| it.0 == env)?;
@@ -605,7 +605,7 @@ impl Top {
     }
 
     /// The place that names an sls which the minion gets.
-    pub fn place_of(&self, matches: &Matches, env: &Key, sls: &str) -> Option<Place> {
+    pub fn place_of(&self, matches: &TopMatches, env: &Key, sls: &str) -> Option<Place> {
         let found = matches.meant.iter().find_map(|(env_at, at)| {
             let (_, targets) = self
                 .merged
@@ -630,7 +630,7 @@ impl Top {
     /// The sls of the minion's targets, by saltenv (Salt: `Pillar.top_matches`).
     ///
     /// The run has the facts that targets see.
-    pub fn matches(&mut self, reader: &TopReader<'_, '_>, run: &Run<'_>) -> Result<Matches> {
+    pub fn matches(&mut self, reader: &TopReader<'_, '_>, run: &Run<'_>) -> Result<TopMatches> {
         let id = reader.settings.id.to_string();
         run.with_targets(&id, |is_meant| self.matches_of(reader, is_meant))
     }
@@ -639,8 +639,8 @@ impl Top {
         &mut self,
         reader: &TopReader<'_, '_>,
         is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
-    ) -> Result<Matches> {
-        let mut matches = Matches::default();
+    ) -> Result<TopMatches> {
+        let mut matches = TopMatches::default();
         let pillarenv = reader.settings.value("pillarenv");
         let Top { files, merged, .. } = self;
         for (env_at, (env, targets)) in merged.targets.iter().enumerate() {
@@ -683,7 +683,7 @@ impl Top {
     }
 }
 
-impl Matches {
+impl TopMatches {
     /// The saltenvs in the order that the option `env_order` gives them: those that it lists, then the others.
     pub fn ordered(&self, order: &Value) -> Vec<(&Key, &Vec<String>)> {
         let listed = items(order).unwrap_or_default();

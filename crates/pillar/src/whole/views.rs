@@ -7,8 +7,8 @@ use mapstack_minion::{Behaviour, Minion};
 use mapstack_value::{Map, Value};
 
 use super::renders::Renders;
-use super::top::{Matches, Top};
-use super::{CompileState, Work};
+use super::top::{Top, TopMatches};
+use super::{CompileState, PillarCompile};
 
 /// The grains and pillar of templates and targets, if functions see the grains that the minion asks with, and no
 /// pillar.
@@ -36,7 +36,7 @@ impl CompileState {
     }
 }
 
-impl Work<'_> {
+impl PillarCompile<'_> {
     /// The behaviour of the version of Salt that is followed.
     pub(super) fn behaviour(&self) -> &'static Behaviour {
         self.engine.salt_version().behaviour()
@@ -97,7 +97,7 @@ impl Work<'_> {
         renders: &Renders<'_>,
         top: &mut Top,
         state: &mut CompileState,
-    ) -> Result<Matches> {
+    ) -> Result<TopMatches> {
         let reader = self.reader(renders);
         let Some(views) = &state.views else {
             return top.matches(&reader, renders.run());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
-use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_pillar::{Master, PillarRequest, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// A master with one external pillar.
@@ -30,7 +30,9 @@ pub fn compile(master: &Master) -> WholePillar {
 pub fn compile_as(master: &Master, version: SaltVersion) -> WholePillar {
     let engine = Engine::new(MemoryFiles::new()).with_salt_version(version);
     let minion = minion();
-    master.compile(&engine, &minion, &Ask::of(&minion)).unwrap()
+    master
+        .compile(&engine, &minion, &PillarRequest::of(&minion))
+        .unwrap()
 }
 
 /// The only error of a pillar.

@@ -6,7 +6,7 @@ use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
-use mapstack_pillar::{Ask, Master, WholePillar};
+use mapstack_pillar::{Master, PillarRequest, WholePillar};
 use mapstack_salt_config::{Config, Kind};
 
 /// The pillar of a master whose files all minions get, in the order of names, and of served files.
@@ -28,7 +28,11 @@ fn compiled(files: &[(&str, &str)], served: MemoryFiles) -> WholePillar {
     let master = Master::new(config.unwrap(), Arc::new(pillar));
     let minion = Minion::parse(b"{id: web1, grains: {os: Debian}}", "web1.yaml").unwrap();
     master
-        .compile(&Engine::new(served), &minion.complete(), &Ask::default())
+        .compile(
+            &Engine::new(served),
+            &minion.complete(),
+            &PillarRequest::default(),
+        )
         .unwrap()
 }
 

@@ -12,7 +12,7 @@ use mapstack::loader::Roots;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack::value::{Map, MapKind, Value};
 use mapstack::{Call, CallError, Engine, Functions};
-use mapstack_pillar::{Ask, Master, pillar_roots};
+use mapstack_pillar::{Master, PillarRequest, pillar_roots};
 use mapstack_salt_config::{Config, Kind, fileserver};
 
 /// Stands for the directory that the files are in.
@@ -29,7 +29,7 @@ pub fn compiled(record: &Map, root: &Path) -> Result<Value, String> {
 
 /// The pillar of [`compiled`]; if it is not `shared`, it is compiled once, before any other.
 fn made(record: &Map, root: &Path, shared: bool) -> Result<Value, String> {
-    let compile = |master: &Master, engine: &Engine, minion: &Minion, ask: &Ask| {
+    let compile = |master: &Master, engine: &Engine, minion: &Minion, ask: &PillarRequest| {
         let other = Minion {
             id: "another".into(),
             ..minion.clone()
@@ -125,7 +125,7 @@ fn check_made(record: &Map, shared: bool) -> Result<(), String> {
 pub fn with_master<T>(
     record: &Map,
     root: &Path,
-    work: impl FnOnce(&Master, &Engine, &Minion, &Ask) -> T,
+    work: impl FnOnce(&Master, &Engine, &Minion, &PillarRequest) -> T,
 ) -> Result<T, String> {
     let shown = root.display().to_string();
     let record = put(&record.clone().into(), DIR, &shown);
@@ -155,7 +155,7 @@ pub fn with_master<T>(
         grains: map("grains"),
         ..Minion::default()
     };
-    let ask = Ask {
+    let ask = PillarRequest {
         saltenv: field("saltenv"),
         pillarenv: field("pillarenv"),
         pillar_override: map("override"),

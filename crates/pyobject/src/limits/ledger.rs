@@ -18,12 +18,12 @@ thread_local! {
     /// The debt at which the render has to settle; never reached without a render.
     static STOP: Cell<u64> = const { Cell::new(u64::MAX) };
     /// The account of the render that runs now.
-    static OPEN: RefCell<Option<Account>> = const { RefCell::new(None) };
+    static OPEN: RefCell<Option<RenderAccount>> = const { RefCell::new(None) };
 }
 
 /// The account of a render: its limits, and the debt that it can still pay.
 #[derive(Clone, Copy)]
-struct Account {
+struct RenderAccount {
     limits: Limits,
     /// The largest debt that can be paid.
     most: u64,
@@ -104,23 +104,23 @@ pub fn renew(left: u64) {
 }
 
 /// An account that is open; closing it opens the one before again.
-pub struct Open {
-    before: Option<Account>,
+pub struct OpenAccount {
+    before: Option<RenderAccount>,
     debt: u64,
 }
 
-impl Open {
+impl OpenAccount {
     /// Open an account for a render with so many steps left.
     pub fn new(limits: Limits, left: u64) -> Self {
-        let account = Account { limits, most: left };
+        let account = RenderAccount { limits, most: left };
         let before = OPEN.with_borrow_mut(|open| open.replace(account));
         let debt = DEBT.replace(0);
         STOP.set(stop_after(0, left));
-        Open { before, debt }
+        OpenAccount { before, debt }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenAccount {
     fn drop(&mut self) {
         // The render around this one pays its unpaid steps.
         let debt = self.debt.saturating_add(DEBT.get());
@@ -140,14 +140,14 @@ impl Drop for Open {
 /// use std::cell::Cell;
 /// use mapstack_pyobject::limits::{Limits, ledger};
 /// let (limits, allowance) = (Limits::default(), Cell::new(100));
-/// let render = ledger::Open::new(limits, 1_000);
+/// let render = ledger::OpenAccount::new(limits, 1_000);
 /// assert!(ledger::spend_apart(limits, &allowance, || ledger::spend(70)).is_ok());
 /// assert_eq!((allowance.get(), ledger::take()), (30, 0));
 /// assert!(ledger::spend_apart(limits, &allowance, || ledger::spend(70)).is_err());
 /// # drop(render);
 /// ```
 pub fn spend_apart<T>(limits: Limits, allowance: &Cell<u64>, work: impl FnOnce() -> T) -> T {
-    let account = Open::new(limits, allowance.get());
+    let account = OpenAccount::new(limits, allowance.get());
     let result = work();
     allowance.set(allowance.get().saturating_sub(take()));
     drop(account);

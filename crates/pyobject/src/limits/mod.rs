@@ -6,7 +6,7 @@
 //! use mapstack_pyobject::limits::{ErrorKind, Limits, ledger};
 //!
 //! let limits = Limits { fuel: 1_000, ..Limits::default() };
-//! let account = ledger::Open::new(limits, limits.fuel);
+//! let account = ledger::OpenAccount::new(limits, limits.fuel);
 //! assert!(ledger::spend(100).is_ok());
 //! assert_eq!(ledger::spend(1_000_000).unwrap_err().kind, ErrorKind::Limit);
 //! drop(account);
@@ -20,4 +20,4 @@ mod run;
 
 pub use bounds::{Deadline, Limits, MemoryLimit, Spender};
 pub use error::{Error, ErrorKind, Frame, Result, Span, TemplatePlace};
-pub use run::{Busy, Granted, Refusal, RunBudget, Spent};
+pub use run::{Refusal, RunBudget, RunLimits, RunningWork, SpentResource};

@@ -18,10 +18,10 @@ use crate::limits::error::{Error, Result};
 ///
 /// ```
 /// use std::time::Duration;
-/// use mapstack_pyobject::limits::{Granted, RunBudget};
+/// use mapstack_pyobject::limits::{RunLimits, RunBudget};
 /// static RUN: RunBudget = RunBudget::new();
 /// assert!(RUN.spent().is_none());
-/// RUN.grant(Granted { time: Some(Duration::ZERO), memory: None });
+/// RUN.grant(RunLimits { time: Some(Duration::ZERO), memory: None });
 /// assert_eq!(RUN.spent().unwrap().to_string(), "the run takes more than 0 s");
 /// ```
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct RunBudget {
     clock: Mutex<Clock>,
     /// The bytes that the process holds, as far as that was said.
     held: AtomicUsize,
-    busy: Mutex<Vec<Work>>,
+    busy: Mutex<Vec<WorkUnderWay>>,
     refusal: Mutex<Option<Refusal>>,
     begun: AtomicUsize,
     done: AtomicUsize,
@@ -37,7 +37,7 @@ pub struct RunBudget {
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Granted {
+pub struct RunLimits {
     /// The time.
     pub time: Option<Duration>,
     /// Bytes that the process may hold.
@@ -53,7 +53,7 @@ const LEAST: usize = 64 << 20;
 
 /// Work that is under way.
 #[derive(Debug)]
-struct Work {
+struct WorkUnderWay {
     number: usize,
     thread: ThreadId,
     subject: String,
@@ -62,7 +62,7 @@ struct Work {
 
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    granted: Granted,
+    granted: RunLimits,
     from: Option<Instant>,
     /// When it was stopped.
     stopped: Option<Instant>,
@@ -80,7 +80,7 @@ impl Clock {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The limit that was exceeded.
-    pub spent: Spent,
+    pub spent: SpentResource,
     /// The work [under way](RunBudget::at_work) then.
     pub at_work: Vec<String>,
     /// The number of works that were done before.
@@ -89,7 +89,7 @@ pub struct Refusal {
 
 /// The resource that a run has used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spent {
+pub enum SpentResource {
     /// This time.
     Time(Duration),
     /// This many bytes.
@@ -102,7 +102,7 @@ impl RunBudget {
     #[expect(clippy::new_without_default, reason = "it is for statics")]
     pub const fn new() -> Self {
         let clock = Clock {
-            granted: Granted {
+            granted: RunLimits {
                 time: None,
                 memory: None,
             },
@@ -120,7 +120,7 @@ impl RunBudget {
     }
 
     /// Limit the run from now on. Time that has passed before does not count.
-    pub fn grant(&self, granted: Granted) {
+    pub fn grant(&self, granted: RunLimits) {
         *lock(&self.clock) = Clock {
             granted,
             from: Some(Instant::now()),
@@ -151,7 +151,7 @@ impl RunBudget {
 
     /// The limit that is exceeded. Who asks stops then, which the run [remembers](Self::refusal).
     #[must_use]
-    pub fn spent(&self) -> Option<Spent> {
+    pub fn spent(&self) -> Option<SpentResource> {
         let spent = self.exceeded_for_long()?;
         lock(&self.refusal).get_or_insert_with(|| Refusal {
             spent,
@@ -165,9 +165,9 @@ impl RunBudget {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// use mapstack_pyobject::limits::{RunLimits, RunBudget};
     /// static RUN: RunBudget = RunBudget::new();
-    /// RUN.grant(Granted { time: Some(Duration::ZERO), memory: None });
+    /// RUN.grant(RunLimits { time: Some(Duration::ZERO), memory: None });
     /// assert!(RUN.refusal().is_none());
     /// assert!(RUN.check().is_err() && RUN.refusal().is_some());
     /// ```
@@ -178,7 +178,7 @@ impl RunBudget {
 
     /// The limit that is exceeded by far: work that looks at the budget would have ended before.
     #[must_use]
-    pub fn overdrawn(&self) -> Option<Spent> {
+    pub fn overdrawn(&self) -> Option<SpentResource> {
         self.spent_with(
             |time| time + time / 8 + Duration::from_secs(2),
             |bytes| bytes.saturating_add(slack(bytes)),
@@ -189,15 +189,15 @@ impl RunBudget {
         &self,
         time: impl Fn(Duration) -> Duration,
         memory: impl Fn(usize) -> usize,
-    ) -> Option<Spent> {
+    ) -> Option<SpentResource> {
         let clock = *lock(&self.clock);
         let granted = clock.granted;
         if let Some(most) = granted.time.filter(|most| clock.passed() >= time(*most)) {
-            return Some(Spent::Time(most));
+            return Some(SpentResource::Time(most));
         }
         let held = self.held.load(Ordering::Relaxed);
         let most = granted.memory.filter(|most| held > memory(*most))?;
-        Some(Spent::Memory(most))
+        Some(SpentResource::Memory(most))
     }
 
     /// The time that is left, if it is limited.
@@ -220,9 +220,9 @@ impl RunBudget {
     /// their part, or less the further the run is beyond, and the others go on.
     ///
     /// ```
-    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// use mapstack_pyobject::limits::{RunLimits, RunBudget};
     /// static RUN: RunBudget = RunBudget::new();
-    /// RUN.grant(Granted { memory: Some(200 << 20), time: None });
+    /// RUN.grant(RunLimits { memory: Some(200 << 20), time: None });
     /// let works = ["web1", "web2"].map(|minion| std::thread::spawn(move || RUN.busy_with(minion)).join().unwrap());
     /// assert!(RUN.check_one(90 << 20).is_ok());
     /// let error = RUN.check_one(101 << 20).unwrap_err();
@@ -239,7 +239,7 @@ impl RunBudget {
         let exceeded = self.exceeded();
         match exceeded {
             None if holds <= LEAST => return Ok(()),
-            Some(Spent::Time(_)) => return self.check(),
+            Some(SpentResource::Time(_)) => return self.check(),
             _ => {}
         }
         let (Some(most), works) = (lock(&self.clock).granted.memory, self.works_at_once()) else {
@@ -258,7 +258,7 @@ impl RunBudget {
             "the run has {} of memory for {works} works at once, and one takes more than its part",
             shown(most)
         );
-        Err(Error::limit(message).with_help(Spent::Memory(most).help()))
+        Err(Error::limit(message).with_help(SpentResource::Memory(most).help()))
     }
 
     /// The room between the memory of the run and its end, in sixteenths.
@@ -271,9 +271,9 @@ impl RunBudget {
     /// is not always free, so it is half of its part, and less where the run has no memory left.
     ///
     /// ```
-    /// use mapstack_pyobject::limits::{Granted, RunBudget};
+    /// use mapstack_pyobject::limits::{RunLimits, RunBudget};
     /// static RUN: RunBudget = RunBudget::new();
-    /// RUN.grant(Granted { memory: Some(800 << 20), time: None });
+    /// RUN.grant(RunLimits { memory: Some(800 << 20), time: None });
     /// let works = ["web1", "web2"].map(|minion| std::thread::spawn(move || RUN.busy_with(minion)).join().unwrap());
     /// assert_eq!(RUN.for_a_process(), Some(200 << 20));
     /// RUN.holds(801 << 20);
@@ -298,11 +298,11 @@ impl RunBudget {
 
     /// The limit that is exceeded, for a while if it is the memory: of works at once, those that take most of it
     /// are about to stop.
-    fn exceeded_for_long(&self) -> Option<Spent> {
+    fn exceeded_for_long(&self) -> Option<SpentResource> {
         let mut looks = 0;
         loop {
             let spent = self.exceeded()?;
-            let is_final = matches!(spent, Spent::Time(_)) || self.works_at_once() < 2;
+            let is_final = matches!(spent, SpentResource::Time(_)) || self.works_at_once() < 2;
             if is_final || looks == LOOKS || lock(&self.refusal).is_some() {
                 return Some(spent);
             }
@@ -311,7 +311,7 @@ impl RunBudget {
         }
     }
 
-    fn exceeded(&self) -> Option<Spent> {
+    fn exceeded(&self) -> Option<SpentResource> {
         self.spent_with(|time| time, |bytes| bytes)
     }
 
@@ -326,16 +326,16 @@ impl RunBudget {
     /// drop(busy);
     /// assert_eq!((RUN.at_work().len(), RUN.done()), (0, 1));
     /// ```
-    pub fn busy_with(&self, subject: impl Into<String>) -> Busy<'_> {
+    pub fn busy_with(&self, subject: impl Into<String>) -> RunningWork<'_> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let work = Work {
+        let work = WorkUnderWay {
             number,
             thread: std::thread::current().id(),
             subject: subject.into(),
             at: String::new(),
         };
         lock(&self.busy).push(work);
-        Busy { run: self, number }
+        RunningWork { run: self, number }
     }
 
     /// The work under way: the minion that it is for, and the last file that was read. A run inside another one is for
@@ -344,7 +344,7 @@ impl RunBudget {
     pub fn at_work(&self) -> Vec<String> {
         let busy = lock(&self.busy);
         let mut works: Vec<(&str, &str)> = Vec::new();
-        for Work { subject, at, .. } in busy.iter() {
+        for WorkUnderWay { subject, at, .. } in busy.iter() {
             match works.iter_mut().find(|(known, _)| known == subject) {
                 // The innermost run knows best.
                 Some((_, known)) if !at.is_empty() => *known = at,
@@ -368,12 +368,12 @@ impl RunBudget {
 
 /// Work of a run that is under way.
 #[derive(Debug)]
-pub struct Busy<'r> {
+pub struct RunningWork<'r> {
     run: &'r RunBudget,
     number: usize,
 }
 
-impl Busy<'_> {
+impl RunningWork<'_> {
     /// Say which file was read last.
     pub fn at(&self, file: &str) {
         let mut busy = lock(&self.run.busy);
@@ -384,7 +384,7 @@ impl Busy<'_> {
     }
 }
 
-impl Drop for Busy<'_> {
+impl Drop for RunningWork<'_> {
     fn drop(&mut self) {
         lock(&self.run.busy).retain(|work| work.number != self.number);
         self.run.done.fetch_add(1, Ordering::Relaxed);
@@ -400,30 +400,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Spent {
+impl SpentResource {
     /// The advice.
     #[must_use]
     pub fn help(&self) -> String {
         match self {
-            Spent::Time(_) => format!("allow more time with {}", Means::MaxTime),
-            Spent::Memory(_) => format!("allow more memory with {}", Means::MaxMemory),
+            SpentResource::Time(_) => format!("allow more time with {}", Means::MaxTime),
+            SpentResource::Memory(_) => format!("allow more memory with {}", Means::MaxMemory),
         }
     }
 }
 
-impl fmt::Display for Spent {
+impl fmt::Display for SpentResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Spent::Time(time) => write!(f, "the run takes more than {} s", time.as_secs()),
-            Spent::Memory(bytes) => {
+            SpentResource::Time(time) => write!(f, "the run takes more than {} s", time.as_secs()),
+            SpentResource::Memory(bytes) => {
                 write!(f, "the run takes more than {} of memory", shown(*bytes))
             }
         }
     }
 }
 
-impl From<Spent> for Box<Error> {
-    fn from(spent: Spent) -> Self {
+impl From<SpentResource> for Box<Error> {
+    fn from(spent: SpentResource) -> Self {
         Error::limit(spent.to_string()).with_help(spent.help())
     }
 }
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn memory_is_that_of_the_process() {
         static RUN: RunBudget = RunBudget::new();
-        let granted = |mib: usize| Granted {
+        let granted = |mib: usize| RunLimits {
             memory: Some(mib << 20),
             time: None,
         };
@@ -443,18 +443,18 @@ mod tests {
         RUN.grant(granted(6));
         assert_eq!(RUN.spent(), None);
         RUN.grant(granted(4));
-        assert_eq!(RUN.spent(), Some(Spent::Memory(4 << 20)));
+        assert_eq!(RUN.spent(), Some(SpentResource::Memory(4 << 20)));
         assert_eq!(RUN.overdrawn(), None);
         let error = RUN.check().unwrap_err();
         assert_eq!(error.message, "the run takes more than 4 MiB of memory");
         RUN.holds(140 << 20);
-        assert_eq!(RUN.overdrawn(), Some(Spent::Memory(4 << 20)));
+        assert_eq!(RUN.overdrawn(), Some(SpentResource::Memory(4 << 20)));
     }
 
     #[test]
     fn a_minion_with_several_runs_is_named_once() {
         static RUN: RunBudget = RunBudget::new();
-        let works: Vec<Busy<'_>> = ["web1", "web1", "web2", "web1"]
+        let works: Vec<RunningWork<'_>> = ["web1", "web1", "web2", "web1"]
             .map(|minion| RUN.busy_with(minion))
             .into();
         assert_eq!(RUN.at_work(), ["web1", "web2"]);
@@ -467,7 +467,7 @@ mod tests {
     fn time_counts_from_the_last_renewal_and_without_waits() {
         static RUN: RunBudget = RunBudget::new();
         let time = Duration::from_millis(200);
-        RUN.grant(Granted {
+        RUN.grant(RunLimits {
             time: Some(time),
             memory: None,
         });

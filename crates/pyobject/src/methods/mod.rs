@@ -24,7 +24,7 @@ pub use views::of as view_of;
 use crate::Interpreter;
 use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Entries, Obj, Object};
-use crate::price::Reads;
+use crate::price::OperandReads;
 
 /// True if the object's type has a method of that name.
 pub fn has(object: &Obj, name: &str) -> bool {
@@ -195,27 +195,27 @@ pub fn bound(object: &Obj, name: &str) -> Option<Obj> {
 }
 
 /// The methods that do not read all of their operands, in order.
-const EXCEPTIONS: &[(&str, Reads)] = &[
-    ("add", Reads::Arguments),
-    ("append", Reads::Nothing),
-    ("endswith", Reads::Arguments),
-    ("extend", Reads::Arguments),
-    ("get", Reads::Nothing),
-    ("items", Reads::Nothing),
-    ("join", Reads::Arguments),
-    ("keys", Reads::Nothing),
+const EXCEPTIONS: &[(&str, OperandReads)] = &[
+    ("add", OperandReads::Arguments),
+    ("append", OperandReads::Nothing),
+    ("endswith", OperandReads::Arguments),
+    ("extend", OperandReads::Arguments),
+    ("get", OperandReads::Nothing),
+    ("items", OperandReads::Nothing),
+    ("join", OperandReads::Arguments),
+    ("keys", OperandReads::Nothing),
     // `pop` and `popitem` charge for the items that they shift.
-    ("pop", Reads::Texts),
-    ("popitem", Reads::Nothing),
-    ("setdefault", Reads::Nothing),
-    ("startswith", Reads::Arguments),
-    ("update", Reads::Arguments),
-    ("values", Reads::Nothing),
+    ("pop", OperandReads::Texts),
+    ("popitem", OperandReads::Nothing),
+    ("setdefault", OperandReads::Nothing),
+    ("startswith", OperandReads::Arguments),
+    ("update", OperandReads::Arguments),
+    ("values", OperandReads::Nothing),
 ];
 
-fn reads(name: &str) -> Reads {
+fn reads(name: &str) -> OperandReads {
     let found = EXCEPTIONS.binary_search_by_key(&name, |(known, _)| known);
-    found.map_or(Reads::All, |at| EXCEPTIONS[at].1)
+    found.map_or(OperandReads::All, |at| EXCEPTIONS[at].1)
 }
 
 /// `object.name(args)`.

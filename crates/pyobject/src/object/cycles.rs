@@ -58,18 +58,18 @@ fn forget_some(changed: &mut Vec<WeakContainer>) {
 }
 
 /// A render that runs: what it changes is noted.
-pub struct Noted(());
+pub struct NotedRender(());
 
-impl Noted {
+impl NotedRender {
     /// From now on.
     pub fn new() -> Self {
         RENDERS.set(RENDERS.get() + 1);
         LAST.set(0);
-        Noted(())
+        NotedRender(())
     }
 }
 
-impl Drop for Noted {
+impl Drop for NotedRender {
     fn drop(&mut self) {
         RENDERS.set(RENDERS.get().saturating_sub(1));
         if RENDERS.get() == 0 && CHANGED.with_borrow(Vec::len) > MANY {
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_search_inside_a_render_waits_until_it_is_worth_its_time() {
-        let outer = Noted::new();
+        let outer = NotedRender::new();
         let kept = ListRef::new(Vec::new());
         for _ in 0..1_600 {
             let list = ListRef::new(Vec::new());

@@ -836,7 +836,7 @@ pub fn slice(
     step: &Obj,
 ) -> Result<Obj> {
     let picked = |len: usize| {
-        let picked = Picked::of(slice_bounds(len, start, stop, step)?);
+        let picked = SlicePositions::of(slice_bounds(len, start, stop, step)?);
         vm.burn(picked.count).map(|()| picked)
     };
     vm.made(match object {
@@ -886,19 +886,19 @@ pub fn slice(
 }
 
 /// The positions that a slice picks.
-struct Picked {
+struct SlicePositions {
     from: i64,
     step: i64,
     count: usize,
 }
 
-impl Picked {
+impl SlicePositions {
     fn of([from, to, step]: [i64; 3]) -> Self {
         // The bounds are between -1 and the length, so the difference does not overflow.
         let span = if step > 0 { to - from } else { from - to };
         let steps = u64::try_from(span).map_or(0, |span| span.div_ceil(step.unsigned_abs()));
         let count = usize::try_from(steps).unwrap_or(usize::MAX);
-        Picked { from, step, count }
+        SlicePositions { from, step, count }
     }
 
     fn indices(&self) -> impl Iterator<Item = usize> + use<> {
@@ -980,7 +980,7 @@ mod checks {
             for (start, stop) in bounds.iter().flat_map(|a| bounds.map(|b| (*a, b))) {
                 let [start, stop, by] = [start, stop, step].map(Obj::from);
                 let [from, to, step] = slice_bounds(len, &start, &stop, &by).unwrap();
-                let picked = Picked::of([from, to, step]);
+                let picked = SlicePositions::of([from, to, step]);
                 let meets = |at: &i64| if step > 0 { *at < to } else { *at > to };
                 let steps = std::iter::successors(Some(from), |at| at.checked_add(step));
                 let expected: Vec<usize> = steps

@@ -107,10 +107,10 @@ impl Failure {
     }
 }
 
-type Lexed<T> = Result<T, Failure>;
+type LexResult<T> = Result<T, Failure>;
 
 /// Read a template.
-pub(super) fn read(text: &str) -> Lexed<Tree> {
+pub(super) fn read(text: &str) -> LexResult<Tree> {
     let mut lexer = Lexer {
         text,
         breaks: text.match_indices('\n').map(|(at, _)| at).collect(),
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         };
     }
 
-    fn syntax<T>(&self, message: impl Into<String>) -> Lexed<T> {
+    fn syntax<T>(&self, message: impl Into<String>) -> LexResult<T> {
         Err(Failure {
             message: message.into(),
             class: "SyntaxException",
@@ -197,7 +197,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize) -> Lexed<Id> {
+    fn push(&mut self, kind: Kind, start: usize) -> LexResult<Id> {
         let id = self.tree.nodes.len();
         if id > MAX_NODES {
             return self.syntax("the template has too many parts");
@@ -254,7 +254,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn run(&mut self) -> Lexed<()> {
+    fn run(&mut self) -> LexResult<()> {
         self.coding_comment();
         while self.at < self.text.len() {
             let matched = self.expression()?
@@ -308,7 +308,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn expression(&mut self) -> Lexed<bool> {
+    fn expression(&mut self) -> LexResult<bool> {
         if !self.rest().starts_with("${") {
             return Ok(false);
         }
@@ -335,7 +335,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn control_line(&mut self) -> Lexed<bool> {
+    fn control_line(&mut self) -> LexResult<bool> {
         if !self.at_line_start() {
             return Ok(false);
         }
@@ -395,7 +395,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The names in a line that only begins a statement.
-    fn fragment(&self, text: &str, start: usize) -> Lexed<Idents> {
+    fn fragment(&self, text: &str, start: usize) -> LexResult<Idents> {
         let compile = |message: String| Failure {
             message,
             class: "CompileException",
@@ -436,7 +436,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    fn comment(&mut self) -> Lexed<bool> {
+    fn comment(&mut self) -> LexResult<bool> {
         let Some(body) = self.rest().strip_prefix("<%doc>") else {
             return Ok(false);
         };
@@ -449,7 +449,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn tag_start(&mut self) -> Lexed<bool> {
+    fn tag_start(&mut self) -> LexResult<bool> {
         let Some(found) = tags::opening(self.rest()) else {
             return Ok(false);
         };
@@ -485,7 +485,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn tag_end(&mut self) -> Lexed<bool> {
+    fn tag_end(&mut self) -> LexResult<bool> {
         let Some(body) = self.rest().strip_prefix("</%") else {
             return Ok(false);
         };
@@ -515,7 +515,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn python_block(&mut self) -> Lexed<bool> {
+    fn python_block(&mut self) -> LexResult<bool> {
         let Some(body) = self.rest().strip_prefix("<%") else {
             return Ok(false);
         };
@@ -537,7 +537,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn percent(&mut self) -> Lexed<bool> {
+    fn percent(&mut self) -> LexResult<bool> {
         if !self.at_line_start() {
             return Ok(false);
         }
@@ -555,7 +555,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    fn plain(&mut self) -> Lexed<()> {
+    fn plain(&mut self) -> LexResult<()> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         let (mut end, mut next) = (rest.len(), rest.len());
@@ -602,7 +602,11 @@ impl<'a> Lexer<'a> {
     }
 
     /// The text up to one of the marks, outside of strings, comments and, if asked, of brackets.
-    fn until(&mut self, nested: bool, marks: &[&'static str]) -> Lexed<(&'a str, &'static str)> {
+    fn until(
+        &mut self,
+        nested: bool,
+        marks: &[&'static str],
+    ) -> LexResult<(&'a str, &'static str)> {
         let (begin, opened) = (self.at, self.start);
         let mut levels = [0i64; 3];
         loop {

@@ -12,7 +12,7 @@ use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert;
-use super::shared::{Raised, Service, Shared};
+use super::shared::{InterpreterState, JobEnd, Service};
 use super::unit::Unit;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -21,7 +21,7 @@ const SALT_MODULES: &str = include_str!("salt_modules.txt");
 
 /// The services that the part in Python builds on.
 pub(super) fn services(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
 ) -> Vec<Service> {
@@ -37,7 +37,11 @@ pub(super) fn services(
 }
 
 /// Ends the job with a message.
-fn unavailable(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn unavailable(
+    shared: &Rc<InterpreterState>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let unavailable = move |message: String, vm: &VirtualMachine| -> PyResult<()> {
         let error = Error::new(ErrorKind::Unavailable, message);
@@ -47,14 +51,14 @@ fn unavailable(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) ->
 }
 
 /// Notes that the job looks at what differs from run to run.
-fn by_chance(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyObjectRef {
+fn by_chance(shared: &Rc<InterpreterState>, vm: &VirtualMachine) -> PyObjectRef {
     let this = shared.clone();
     let by_chance = move || this.is_by_chance.set(true);
     vm.new_function("by_chance", by_chance).into()
 }
 
 /// One of the minion's dicts, such as `__grains__`.
-fn fact(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn fact(shared: &Rc<InterpreterState>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let fact = move |name: String, vm: &VirtualMachine| -> PyResult {
         let value = this.require(|line| line.fact(&name), &names, vm)?;
@@ -65,7 +69,7 @@ fn fact(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObje
 }
 
 /// Read a path of the machine.
-fn machine(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn machine(shared: &Rc<InterpreterState>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let machine = move |path: String, vm: &VirtualMachine| -> PyResult {
         let found = this.require(|line| line.machine(&path), &names, vm)?;
@@ -75,7 +79,7 @@ fn machine(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyO
 }
 
 /// The files that a loader has for a name, as tuples of a path, a text and a unit; and whether it knows the name.
-fn find(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn find(shared: &Rc<InterpreterState>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let find = move |loader: String, name: String, vm: &VirtualMachine| -> PyResult {
         let Some(loader) = loader_of(&loader) else {
@@ -103,7 +107,11 @@ fn find(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObje
 }
 
 /// Runs a unit's source in a dict of globals.
-fn run_unit(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn run_unit(
+    shared: &Rc<InterpreterState>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let run_unit = move |unit: usize, globals: PyDictRef, vm: &VirtualMachine| -> PyResult<()> {
         let source = this
@@ -140,11 +148,11 @@ fn loader_of(name: &str) -> Option<Loader> {
 
 /// Do a job.
 pub(super) fn perform(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     job: &FunctionJob,
     vm: &VirtualMachine,
-) -> Result<JobOutcome, Raised> {
+) -> Result<JobOutcome, JobEnd> {
     let ordered = prelude.get_item("ordered", vm)?;
     let arguments: PyResult<Vec<_>> = job
         .arguments
@@ -191,11 +199,11 @@ pub(super) fn perform(
 
 /// The answer of the part in Python about a job.
 pub(super) fn answer(
-    shared: &Shared,
+    shared: &InterpreterState,
     came: &PyObjectRef,
     ordered: &PyObjectRef,
     vm: &VirtualMachine,
-) -> Result<FunctionAnswer, Raised> {
+) -> Result<FunctionAnswer, JobEnd> {
     let broken = || Error::new(ErrorKind::Broken, "the loader of modules failed");
     let pair = came.downcast_ref::<PyTuple>().ok_or_else(broken)?;
     let [kind, what] = pair.as_slice() else {
@@ -220,11 +228,11 @@ pub(super) fn answer(
 }
 
 fn returned(
-    shared: &Shared,
+    shared: &InterpreterState,
     what: &PyObjectRef,
     ordered: &PyObjectRef,
     vm: &VirtualMachine,
-) -> Result<Value, Raised> {
+) -> Result<Value, JobEnd> {
     // A placeholder for a missing answer reports the reason itself.
     if let Some(error) = shared.given_up() {
         return Err(error.into());
@@ -240,7 +248,7 @@ fn not_data(what: &str, why: &str) -> Box<Error> {
     )
 }
 
-impl Shared {
+impl InterpreterState {
     /// The unit of a source that the command sent.
     pub(super) fn unit_of_source(&self, name: &Str, text: &std::sync::Arc<str>) -> usize {
         self.unit(Unit {

@@ -3,13 +3,13 @@
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyInt};
 use rustpython_vm::{AsObject, VirtualMachine};
 
-use super::shared::Shared;
+use super::shared::InterpreterState;
 use super::unit::unit_of;
 use crate::error::{Error, ErrorKind, SourceSpan};
 
 /// An uncaught exception as an error, with the way there.
 pub(crate) fn error(
-    shared: &Shared,
+    shared: &InterpreterState,
     exception: &PyBaseExceptionRef,
     vm: &VirtualMachine,
 ) -> Box<Error> {
@@ -57,7 +57,7 @@ fn described(exception: &PyBaseExceptionRef, vm: &VirtualMachine) -> Box<Error> 
 
 /// The error that the exception was made of.
 fn remembered(
-    shared: &Shared,
+    shared: &InterpreterState,
     exception: &PyBaseExceptionRef,
     vm: &VirtualMachine,
 ) -> Option<Box<Error>> {
@@ -67,7 +67,7 @@ fn remembered(
 }
 
 /// The places in templates that the exception passed, outermost first, and what was done there.
-fn places(shared: &Shared, exception: &PyBaseExceptionRef) -> Vec<(String, SourceSpan)> {
+fn places(shared: &InterpreterState, exception: &PyBaseExceptionRef) -> Vec<(String, SourceSpan)> {
     let Some(traceback) = exception.__traceback__() else {
         return Vec::new();
     };

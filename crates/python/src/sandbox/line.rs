@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, Found, FrameError, Job, JobOutcome, Loader, Message,
-    Names, Noted, Refusal, Said, Source, Span, Taken, Unit, UnitSource, UnitSpan, read_frame,
-    write_frame,
+    Answer, Bounds, Failure, FailureKind, FrameError, FunctionFiles, Job, JobOutcome, JobUsage,
+    Loader, Message, Names, NotedPlace, Refusal, SessionMessage, Source, Span, Unit, UnitSource,
+    UnitSpan, read_frame, write_frame,
 };
 use mapstack_value::{Value, cut};
 
@@ -37,11 +37,11 @@ pub(crate) struct Line {
 struct Notes {
     output: Option<Box<dyn Write>>,
     made: usize,
-    last: Option<Noted>,
+    last: Option<NotedPlace>,
 }
 
 impl Notes {
-    fn add(&mut self, noted: Noted) {
+    fn add(&mut self, noted: NotedPlace) {
         let Some(output) = &mut self.output else {
             return;
         };
@@ -49,7 +49,7 @@ impl Notes {
             return;
         }
         self.made += 1;
-        if output.write_all(&noted.to_bytes()).is_err() || self.made >= Noted::MAX_NOTES {
+        if output.write_all(&noted.to_bytes()).is_err() || self.made >= NotedPlace::MAX_NOTES {
             self.output = None;
         }
     }
@@ -83,7 +83,7 @@ impl Line {
             };
             u32::try_from(number).ok()
         };
-        self.notes.borrow_mut().add(Noted { sent, span });
+        self.notes.borrow_mut().add(NotedPlace { sent, span });
     }
 
     /// The next message; none where the command has hung up or does not speak the protocol.
@@ -93,7 +93,7 @@ impl Line {
         M::from_bytes(&frame).ok()
     }
 
-    fn say(&self, said: &Said) -> Result<(), FrameError> {
+    fn say(&self, said: &SessionMessage) -> Result<(), FrameError> {
         let mut stream = self.stream.borrow_mut();
         match stream.as_mut() {
             Some(stream) => write_frame(&mut stream.output, &said.to_bytes()),
@@ -122,8 +122,8 @@ impl Line {
     }
 
     /// Report the outcome of a job. Returns whether the command received it.
-    pub(crate) fn done(&self, outcome: JobOutcome, taken: Taken) -> bool {
-        match self.say(&Said::Done(Box::new(outcome), taken)) {
+    pub(crate) fn done(&self, outcome: JobOutcome, taken: JobUsage) -> bool {
+        match self.say(&SessionMessage::Done(Box::new(outcome), taken)) {
             Err(FrameError::TooLong(length)) => {
                 let error = Error::limit(format!("the result is too large: {length} bytes"));
                 let failure = self.failure(&error);
@@ -131,7 +131,8 @@ impl Line {
                     failure,
                     changed: Names::new(),
                 };
-                self.say(&Said::Done(Box::new(failed), taken)).is_ok()
+                self.say(&SessionMessage::Done(Box::new(failed), taken))
+                    .is_ok()
             }
             said => said.is_ok(),
         }
@@ -142,7 +143,7 @@ impl Line {
         self.waited.take()
     }
 
-    fn ask(&self, question: &Said) -> Option<Answer> {
+    fn ask(&self, question: &SessionMessage) -> Option<Answer> {
         let asked = Instant::now();
         self.say(question).ok()?;
         let answer = self.next();
@@ -151,7 +152,7 @@ impl Line {
     }
 
     pub(crate) fn template(&self, uri: &str) -> Result<Option<Source>> {
-        match self.ask(&Said::Template(uri.to_owned())) {
+        match self.ask(&SessionMessage::Template(uri.to_owned())) {
             Some(Answer::Template(Ok(source))) => {
                 if let Some(source) = &source {
                     self.sent.borrow_mut().push(source.text.clone());
@@ -164,8 +165,8 @@ impl Line {
     }
 
     /// The tree's modules that may have a function.
-    pub(crate) fn find(&self, loader: Loader, name: &str) -> Result<Found> {
-        match self.ask(&Said::Find(loader, name.to_owned())) {
+    pub(crate) fn find(&self, loader: Loader, name: &str) -> Result<FunctionFiles> {
+        match self.ask(&SessionMessage::Find(loader, name.to_owned())) {
             Some(Answer::Found(Ok(found))) => {
                 let texts = found.sources.iter().map(|source| source.text.clone());
                 self.sent.borrow_mut().extend(texts);
@@ -178,7 +179,7 @@ impl Line {
 
     /// Facts by the name that modules have for them.
     pub(crate) fn fact(&self, name: &str) -> Result<Value> {
-        match self.ask(&Said::Fact(name.to_owned())) {
+        match self.ask(&SessionMessage::Fact(name.to_owned())) {
             Some(Answer::Value(Ok(value))) => Ok(value),
             Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
@@ -187,7 +188,7 @@ impl Line {
 
     /// Read a path of the machine.
     pub(crate) fn machine(&self, path: &str) -> Result<Value> {
-        match self.ask(&Said::Machine(path.to_owned())) {
+        match self.ask(&SessionMessage::Machine(path.to_owned())) {
             Some(Answer::Value(Ok(value))) => Ok(value),
             Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
@@ -196,20 +197,20 @@ impl Line {
 
     pub(crate) fn has_function(&self, name: &str) -> bool {
         matches!(
-            self.ask(&Said::HasFunction(name.to_owned())),
+            self.ask(&SessionMessage::HasFunction(name.to_owned())),
             Some(Answer::Flag(true))
         )
     }
 
     pub(crate) fn has_module(&self, name: &str) -> bool {
         matches!(
-            self.ask(&Said::HasModule(name.to_owned())),
+            self.ask(&SessionMessage::HasModule(name.to_owned())),
             Some(Answer::Flag(true))
         )
     }
 
     pub(crate) fn call(&self, name: &str, arguments: Vec<Value>, keywords: Names) -> Result<Value> {
-        match self.ask(&Said::Call(name.to_owned(), arguments, keywords)) {
+        match self.ask(&SessionMessage::Call(name.to_owned(), arguments, keywords)) {
             Some(Answer::Value(Ok(value))) => Ok(value),
             Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),

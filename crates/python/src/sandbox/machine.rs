@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{Bounds, Job, JobOutcome, ModuleJob, Names, Taken};
+use mapstack_python_protocol::{Bounds, Job, JobOutcome, JobUsage, ModuleJob, Names};
 use rustpython_vm::builtins::{PyDictRef, PyFunction};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::{Interpreter, PyObjectRef, Settings, VirtualMachine};
 
-use super::prelude::{Needs, Prelude};
-use super::shared::{Raised, Shared, left, scope};
+use super::prelude::{Prelude, PreludeParts};
+use super::shared::{InterpreterState, JobEnd, left, scope};
 use super::unit::{MAX_DEPTH, Unit};
 use super::{Line, convert, extmods, failure, renderers, template};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ static FROZEN: &FrozenLib = include!(concat!(env!("OUT_DIR"), "/python.rs"));
 /// An interpreter with its sandbox.
 pub(crate) struct Machine {
     interpreter: Interpreter,
-    shared: Rc<Shared>,
+    shared: Rc<InterpreterState>,
     prelude: Prelude,
 }
 
@@ -38,7 +38,7 @@ impl Machine {
             .add_native_modules(&modules)
             .add_frozen_modules(FROZEN)
             .build();
-        let shared = Rc::new(Shared::new());
+        let shared = Rc::new(InterpreterState::new());
         let prelude = interpreter.enter(|vm| Prelude::new(&shared, vm));
         Machine {
             interpreter,
@@ -53,8 +53,8 @@ impl Machine {
     }
 
     /// The resources that the last job took.
-    pub(crate) fn taken(&self) -> Taken {
-        Taken {
+    pub(crate) fn taken(&self) -> JobUsage {
+        JobUsage {
             steps: self.shared.meter.spent(),
             is_by_chance: self.shared.is_by_chance.get(),
         }
@@ -80,9 +80,9 @@ impl Machine {
 
     fn perform_in(&self, job: Job, bounds: &Bounds, vm: &VirtualMachine) -> Result<JobOutcome> {
         let needs = if job.is_pure() {
-            Needs::Templates
+            PreludeParts::Templates
         } else {
-            Needs::All
+            PreludeParts::All
         };
         let prelude = self.prelude.with(needs, &self.shared, vm)?;
         self.shared.meter.start(bounds);
@@ -129,7 +129,7 @@ impl Machine {
         prelude: &PyDictRef,
         job: ModuleJob,
         vm: &VirtualMachine,
-    ) -> Result<JobOutcome, Raised> {
+    ) -> Result<JobOutcome, JobEnd> {
         let shared = &self.shared;
         let unit = template::MAIN;
         let code = match &job.compiled {
@@ -177,7 +177,7 @@ impl Machine {
                 format!("run() returned a value that is not data: {why}"),
             );
             error.place = place;
-            Raised::Error(error)
+            JobEnd::Error(error)
         })?;
         let changed = left(&given, &job.changed, &job.variables, &ordered, vm)?;
         Ok(JobOutcome::Value { value, changed })
@@ -185,12 +185,12 @@ impl Machine {
 }
 
 /// The function `run` of a module.
-fn run_of(globals: &PyDictRef, vm: &VirtualMachine) -> Result<PyObjectRef, Raised> {
+fn run_of(globals: &PyDictRef, vm: &VirtualMachine) -> Result<PyObjectRef, JobEnd> {
     globals.get_item_opt("run", vm)?.ok_or_else(|| {
         let error = Error::raised(
             "AttributeError",
             "AttributeError: the module has no function 'run'",
         );
-        Raised::Error(error.with_help("define 'def run():' and return the data from it"))
+        JobEnd::Error(error.with_help("define 'def run():' and return the data from it"))
     })
 }

@@ -4,7 +4,7 @@
 //! proven [pure](super::purity) has one: such code cannot mean anything else by the names of the frame around it.
 
 use mapstack_python_protocol::{
-    Comparison, Look, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep, Span,
+    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep, Span,
 };
 use mapstack_value::{Str, Value};
 use rustpython_vm::compiler::ast::{
@@ -247,31 +247,31 @@ impl<'t> Planner<'t> {
         }])
     }
 
-    fn look(&self, expr: &Expr, depth: usize) -> Option<Look> {
+    fn look(&self, expr: &Expr, depth: usize) -> Option<LookupExpr> {
         let depth = depth.checked_sub(1)?;
         let look = |expr: &Expr| self.look(expr, depth);
         let all = |exprs: &[Expr]| exprs.iter().map(look).collect::<Option<Vec<_>>>();
         Some(match expr {
-            Expr::NoneLiteral(_) => Look::Value(Value::None),
-            Expr::BooleanLiteral(literal) => Look::Value(literal.value.into()),
-            Expr::NumberLiteral(literal) => Look::Value(int(&literal.value)?.into()),
-            Expr::StringLiteral(literal) => Look::Value(text(literal.value.to_str())?),
-            Expr::Name(name) => Look::Variable(self.variable(name.id.as_str())?),
+            Expr::NoneLiteral(_) => LookupExpr::Value(Value::None),
+            Expr::BooleanLiteral(literal) => LookupExpr::Value(literal.value.into()),
+            Expr::NumberLiteral(literal) => LookupExpr::Value(int(&literal.value)?.into()),
+            Expr::StringLiteral(literal) => LookupExpr::Value(text(literal.value.to_str())?),
+            Expr::Name(name) => LookupExpr::Variable(self.variable(name.id.as_str())?),
             Expr::Subscript(item) => match &*item.slice {
                 Expr::Slice(slice) if slice.step.is_none() => {
                     let end = |end: &Option<Box<Expr>>| match end {
                         Some(end) => look(end),
-                        None => Some(Look::Value(Value::None)),
+                        None => Some(LookupExpr::Value(Value::None)),
                     };
                     let (start, stop) = (end(&slice.lower)?, end(&slice.upper)?);
-                    Look::Slice(Box::new([look(&item.value)?, start, stop]))
+                    LookupExpr::Slice(Box::new([look(&item.value)?, start, stop]))
                 }
                 Expr::Slice(_) => return None,
-                key => Look::Item(Box::new([look(&item.value)?, look(key)?])),
+                key => LookupExpr::Item(Box::new([look(&item.value)?, look(key)?])),
             },
             Expr::Call(call) => {
                 let (of, method, arguments) = called_of(call)?;
-                Look::Call {
+                LookupExpr::Call {
                     of: Box::new(look(of)?),
                     method: METHODS.iter().position(|known| *known == method)?,
                     arguments: all(arguments)?,
@@ -279,29 +279,29 @@ impl<'t> Planner<'t> {
             }
             Expr::Compare(compare) => self.compare(compare, depth)?,
             Expr::UnaryOp(unary) => match (unary.op, &*unary.operand) {
-                (UnaryOp::Not, operand) => Look::Not(Box::new(look(operand)?)),
+                (UnaryOp::Not, operand) => LookupExpr::Not(Box::new(look(operand)?)),
                 (UnaryOp::USub, Expr::NumberLiteral(literal)) => {
-                    Look::Value(int(&literal.value)?.checked_neg()?.into())
+                    LookupExpr::Value(int(&literal.value)?.checked_neg()?.into())
                 }
                 _ => return None,
             },
             Expr::BoolOp(all_or_any) => match all_or_any.op {
-                BoolOp::And => Look::And(all(&all_or_any.values)?),
-                BoolOp::Or => Look::Or(all(&all_or_any.values)?),
+                BoolOp::And => LookupExpr::And(all(&all_or_any.values)?),
+                BoolOp::Or => LookupExpr::Or(all(&all_or_any.values)?),
             },
-            Expr::If(choice) => Look::Choice(Box::new([
+            Expr::If(choice) => LookupExpr::Choice(Box::new([
                 look(&choice.test)?,
                 look(&choice.body)?,
                 look(&choice.orelse)?,
             ])),
             Expr::BinOp(sum) if sum.op == Operator::Add => {
-                Look::Sum(Box::new([look(&sum.left)?, look(&sum.right)?]))
+                LookupExpr::Sum(Box::new([look(&sum.left)?, look(&sum.right)?]))
             }
             _ => return None,
         })
     }
 
-    fn compare(&self, compare: &ExprCompare, depth: usize) -> Option<Look> {
+    fn compare(&self, compare: &ExprCompare, depth: usize) -> Option<LookupExpr> {
         let ([op], [right]) = (&compare.ops[..], &compare.comparators[..]) else {
             return None;
         };
@@ -316,15 +316,15 @@ impl<'t> Planner<'t> {
             CmpOp::In => Comparison::In,
             CmpOp::NotIn => Comparison::NotIn,
             CmpOp::Is | CmpOp::IsNot if right.is_none_literal_expr() => {
-                let is_none = Look::IsNone(Box::new(left));
+                let is_none = LookupExpr::IsNone(Box::new(left));
                 return Some(match op {
                     CmpOp::Is => is_none,
-                    _ => Look::Not(Box::new(is_none)),
+                    _ => LookupExpr::Not(Box::new(is_none)),
                 });
             }
             CmpOp::Is | CmpOp::IsNot => return None,
         };
-        Some(Look::Compare(
+        Some(LookupExpr::Compare(
             comparison,
             Box::new([left, self.look(right, depth)?]),
         ))

@@ -15,7 +15,7 @@ use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::shared::{Service, Shared, scope};
+use super::shared::{InterpreterState, Service, scope};
 use super::{convert, extmods, instrument, jinja, renderers, template, unfold, yaml};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -51,7 +51,7 @@ const WARMING: Bounds = Bounds {
 
 /// The parts of the prelude that a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
+pub(super) enum PreludeParts {
     /// The parts for templates, which the first jobs have at once.
     Templates,
     /// All parts, and what templates import most. Code that can look at the interpreter finds the same in each session.
@@ -62,19 +62,19 @@ pub(super) enum Needs {
 pub(super) struct Prelude {
     globals: PyDictRef,
     /// The needs of the code that has run, or the reason why it did not.
-    ran: RefCell<std::result::Result<Needs, String>>,
+    ran: RefCell<std::result::Result<PreludeParts, String>>,
 }
 
 impl Prelude {
     /// Run what templates need.
-    pub fn new(shared: &Rc<Shared>, vm: &VirtualMachine) -> Self {
+    pub fn new(shared: &Rc<InterpreterState>, vm: &VirtualMachine) -> Self {
         let (globals, error) = match globals(shared, vm) {
             Ok(globals) => (globals, None),
             Err(error) => (vm.ctx.new_dict(), Some(error)),
         };
         let prelude = Prelude {
             globals,
-            ran: RefCell::new(Ok(Needs::Templates)),
+            ran: RefCell::new(Ok(PreludeParts::Templates)),
         };
         prelude.attempt(vm, || {
             error.map_or(Ok(()), Err)?;
@@ -88,7 +88,12 @@ impl Prelude {
     ///
     /// # Errors
     /// A part failed, now or before.
-    pub fn with(&self, needs: Needs, shared: &Shared, vm: &VirtualMachine) -> Result<&PyDictRef> {
+    pub fn with(
+        &self,
+        needs: PreludeParts,
+        shared: &InterpreterState,
+        vm: &VirtualMachine,
+    ) -> Result<&PyDictRef> {
         self.attempt(vm, || self.complete(needs, shared, vm));
         match &*self.ran.borrow() {
             Ok(_) => Ok(&self.globals),
@@ -101,9 +106,9 @@ impl Prelude {
 
     /// Prepare for any job.
     #[cfg(unix)]
-    pub fn prepare(&self, shared: &Shared, vm: &VirtualMachine) {
+    pub fn prepare(&self, shared: &InterpreterState, vm: &VirtualMachine) {
         self.attempt(vm, || {
-            self.complete(Needs::All, shared, vm)?;
+            self.complete(PreludeParts::All, shared, vm)?;
             self.settle(vm)
         });
     }
@@ -117,19 +122,24 @@ impl Prelude {
         }
     }
 
-    fn complete(&self, needs: Needs, shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
-        if needs == Needs::Templates || *self.ran.borrow() != Ok(Needs::Templates) {
+    fn complete(
+        &self,
+        needs: PreludeParts,
+        shared: &InterpreterState,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
+        if needs == PreludeParts::Templates || *self.ran.borrow() != Ok(PreludeParts::Templates) {
             return Ok(());
         }
         self.run(&PARTS[2..], shared, vm)?;
         for module in COMMON {
             vm.import(&*vm.ctx.new_str(module), 0)?;
         }
-        *self.ran.borrow_mut() = Ok(Needs::All);
+        *self.ran.borrow_mut() = Ok(PreludeParts::All);
         Ok(())
     }
 
-    fn run(&self, parts: &[&str], shared: &Shared, vm: &VirtualMachine) -> PyResult<()> {
+    fn run(&self, parts: &[&str], shared: &InterpreterState, vm: &VirtualMachine) -> PyResult<()> {
         shared.meter.start(&WARMING);
         for name in parts {
             let part = FROZEN.decode().find(|(found, _)| found == name);
@@ -145,7 +155,7 @@ impl Prelude {
 }
 
 /// The globals in which the parts run, with the functions that they build on.
-fn globals(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
+fn globals(shared: &Rc<InterpreterState>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
     let base = vm.ctx.exceptions.base_exception_type.to_owned();
     let limit_error = vm
         .ctx
@@ -183,7 +193,7 @@ fn globals(shared: &Rc<Shared>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
 }
 
 /// The functions behind the `salt` object.
-fn host(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<Service> {
+fn host(shared: &Rc<InterpreterState>, prelude: &PyDictRef, vm: &VirtualMachine) -> Vec<Service> {
     let this = shared.clone();
     let has_function = vm.new_function("has_function", move |name: String| -> bool {
         this.line.has_function(&name)

@@ -7,7 +7,7 @@ use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::shared::{Raised, Service, Shared};
+use super::shared::{InterpreterState, JobEnd, Service};
 use super::template::MAIN;
 use super::unit::{Unit, line_span};
 use super::{convert, extmods};
@@ -18,7 +18,7 @@ const SALT_STATES: &str = include_str!("salt_states.txt");
 
 /// The services that the part in Python builds on.
 pub(super) fn services(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
 ) -> Vec<Service> {
@@ -31,7 +31,7 @@ pub(super) fn services(
 }
 
 /// A file of the tree as a tuple of its text and its unit, or `None`.
-fn file(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn file(shared: &Rc<InterpreterState>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let file = move |uri: String, vm: &VirtualMachine| -> PyResult {
         let found = this.require(|line| line.template(&uri), &names, vm)?;
@@ -48,7 +48,11 @@ fn file(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObje
 }
 
 /// Runs code that was made from a unit, in a dict of globals; `lines` has the unit's line for each of the code's.
-fn run_lines(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn run_lines(
+    shared: &Rc<InterpreterState>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let run_lines = move |unit: usize,
                           code: String,
@@ -68,7 +72,11 @@ fn run_lines(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> P
 }
 
 /// Raises an error at a line of a unit.
-fn raise_at(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> PyObjectRef {
+fn raise_at(
+    shared: &Rc<InterpreterState>,
+    prelude: &PyDictRef,
+    vm: &VirtualMachine,
+) -> PyObjectRef {
     let (this, names) = (shared.clone(), prelude.clone());
     let raise_at = move |class: String,
                          message: String,
@@ -86,11 +94,11 @@ fn raise_at(shared: &Rc<Shared>, prelude: &PyDictRef, vm: &VirtualMachine) -> Py
 
 /// Do a job.
 pub(super) fn perform(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     job: &RenderJob,
     vm: &VirtualMachine,
-) -> Result<JobOutcome, Raised> {
+) -> Result<JobOutcome, JobEnd> {
     let ordered = prelude.get_item("ordered", vm)?;
     let unit = Unit {
         name: job.name.clone(),

@@ -34,7 +34,7 @@ pub(super) type Service = (&'static str, PyObjectRef);
 pub(crate) struct Marks(pub(super) HashMap<usize, Rc<[(Span, bool)]>, RandomState>);
 
 /// The state that the functions of one interpreter share.
-pub(crate) struct Shared {
+pub(crate) struct InterpreterState {
     pub(crate) line: Line,
     pub(crate) meter: Rc<Meter>,
     pub(crate) units: RefCell<Vec<Unit>>,
@@ -49,9 +49,9 @@ pub(crate) struct Shared {
     unavailable: RefCell<Option<Error>>,
 }
 
-impl Shared {
+impl InterpreterState {
     pub(super) fn new() -> Self {
-        Shared {
+        InterpreterState {
             line: Line::default(),
             meter: Rc::new(Meter::new()),
             // The first unit is the job's.
@@ -256,30 +256,34 @@ impl Shared {
 }
 
 /// The reason for the end of a job.
-pub(crate) enum Raised {
+pub(crate) enum JobEnd {
     Error(Box<Error>),
     Exception(PyBaseExceptionRef),
 }
 
-impl Raised {
+impl JobEnd {
     /// The error that the command receives.
-    pub(crate) fn into_error(self, shared: &Rc<Shared>, vm: &VirtualMachine) -> Box<Error> {
+    pub(crate) fn into_error(
+        self,
+        shared: &Rc<InterpreterState>,
+        vm: &VirtualMachine,
+    ) -> Box<Error> {
         match self {
-            Raised::Error(error) => error,
-            Raised::Exception(exception) => failure::error(shared, &exception, vm),
+            JobEnd::Error(error) => error,
+            JobEnd::Exception(exception) => failure::error(shared, &exception, vm),
         }
     }
 }
 
-impl From<Box<Error>> for Raised {
+impl From<Box<Error>> for JobEnd {
     fn from(error: Box<Error>) -> Self {
-        Raised::Error(error)
+        JobEnd::Error(error)
     }
 }
 
-impl From<PyBaseExceptionRef> for Raised {
+impl From<PyBaseExceptionRef> for JobEnd {
     fn from(exception: PyBaseExceptionRef) -> Self {
-        Raised::Exception(exception)
+        JobEnd::Exception(exception)
     }
 }
 
@@ -297,12 +301,12 @@ pub(crate) fn left(
     before: &Names,
     ordered: &PyObjectRef,
     vm: &VirtualMachine,
-) -> Result<Names, Raised> {
+) -> Result<Names, JobEnd> {
     let mut changed = Vec::new();
     for name in names {
         if let Some(value) = given.get_item_opt(&**name, vm)? {
             let value = convert::from_python(&value, ordered, vm).map_err(|why| {
-                Raised::Error(Error::new(
+                JobEnd::Error(Error::new(
                     ErrorKind::Raised("TypeError".into()),
                     format!("the value that the template left in '{name}' is not data: {why}"),
                 ))

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_python_protocol::{
-    Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message, Printed,
-    RefusalKind, Source, TemplateJob,
+    Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message,
+    RefusalKind, Source, TemplateJob, TracedText,
 };
 use mapstack_value::Str;
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
@@ -14,7 +14,7 @@ use rustpython_vm::compiler::core::marshal;
 use rustpython_vm::{PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::line::Units;
-use super::shared::{Raised, Service, Shared, left, scope};
+use super::shared::{InterpreterState, JobEnd, Service, left, scope};
 use super::unit::Unit;
 use super::{convert, extmods, failure, plan, purity};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
@@ -27,7 +27,7 @@ pub(crate) const MAIN: usize = 0;
 
 /// The functions by which templates find templates.
 pub(crate) fn services(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     vm: &VirtualMachine,
 ) -> Vec<Service> {
@@ -36,8 +36,8 @@ pub(crate) fn services(
         "load",
         move |uri: String, vm: &VirtualMachine| -> PyResult {
             load(&this, &names, &uri, vm).map_err(|raised| match raised {
-                Raised::Exception(exception) => exception,
-                Raised::Error(error) => {
+                JobEnd::Exception(exception) => exception,
+                JobEnd::Error(error) => {
                     let class = match error.kind {
                         ErrorKind::NotFound | ErrorKind::Refused(_, RefusalKind::NotFound) => {
                             "TemplateLookupException"
@@ -105,11 +105,11 @@ fn uri_of(lookup: Lookup, uri: &str) -> String {
 }
 
 fn load(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     uri: &str,
     vm: &VirtualMachine,
-) -> Result<PyObjectRef, Raised> {
+) -> Result<PyObjectRef, JobEnd> {
     let (lookup, strict) = shared.lookup.get();
     let Some(source) = shared.ask(|line| line.template(uri))? else {
         let message = format!(
@@ -162,7 +162,7 @@ fn module(
     unit: usize,
     uri: &str,
     vm: &VirtualMachine,
-) -> Result<PyDictRef, Raised> {
+) -> Result<PyDictRef, JobEnd> {
     let globals = vm.ctx.new_dict();
     globals.set_item("__builtins__", prelude.get_item("BUILTINS", vm)?, vm)?;
     globals.set_item("__name__", vm.ctx.new_str("template").into(), vm)?;
@@ -182,11 +182,11 @@ fn module(
 
 /// Compile a text to bytes that a later job can load. It does not run the text.
 pub(crate) fn compile(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     job: &CompileJob,
     vm: &VirtualMachine,
-) -> Result<Compiled, Raised> {
+) -> Result<Compiled, JobEnd> {
     let builtins = prelude.get_item("BUILTINS", vm)?;
     let is_builtin = |name: &str| builtins.get_item(name, vm).is_ok();
     let module = match job.language {
@@ -228,7 +228,7 @@ pub(crate) fn compile(
 
 /// Take what a [`CompileJob`] made of the text that is the job.
 pub(crate) fn unpacked(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     compiled: &[u8],
     (name, source): (&Option<Str>, &Arc<str>),
     vm: &VirtualMachine,
@@ -252,7 +252,11 @@ pub(crate) fn unpacked(
 }
 
 /// The code of the template that is the job.
-fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<PyRef<PyCode>> {
+fn main(
+    shared: &Rc<InterpreterState>,
+    job: &TemplateJob,
+    vm: &VirtualMachine,
+) -> Result<PyRef<PyCode>> {
     match &job.compiled {
         Some(compiled) => unpacked(shared, compiled, (&job.name, &job.source), vm),
         None => main_from_source(shared, job, vm),
@@ -260,7 +264,7 @@ fn main(shared: &Rc<Shared>, job: &TemplateJob, vm: &VirtualMachine) -> Result<P
 }
 
 fn main_from_source(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     job: &TemplateJob,
     vm: &VirtualMachine,
 ) -> Result<PyRef<PyCode>> {
@@ -283,7 +287,7 @@ fn main_from_source(
 
 /// The code of a template that another one asked for, and its unit.
 fn further(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     source: &Source,
     strict: bool,
     vm: &VirtualMachine,
@@ -305,11 +309,11 @@ fn further(
 
 /// Render a template.
 pub(crate) fn render(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     prelude: &PyDictRef,
     job: &TemplateJob,
     vm: &VirtualMachine,
-) -> Result<JobOutcome, Raised> {
+) -> Result<JobOutcome, JobEnd> {
     shared.lookup.set((job.lookup, job.strict));
     let uri = job.uri.as_deref().unwrap_or("memory:template");
     check_uri(uri)?;
@@ -375,10 +379,10 @@ pub(crate) fn render(
 
 /// The parts that were printed as one text, with where they came from.
 fn text(
-    shared: &Rc<Shared>,
+    shared: &Rc<InterpreterState>,
     printed: &PyObjectRef,
     vm: &VirtualMachine,
-) -> Result<Printed, Raised> {
+) -> Result<TracedText, JobEnd> {
     let (parts, marks) = (
         printed.get_item(&0usize, vm)?,
         printed.get_item(&1usize, vm)?,
@@ -428,7 +432,7 @@ fn text(
         }
         out.push_str(text);
     }
-    Ok(Printed {
+    Ok(TracedText {
         text: out,
         units: units.list,
         chunks,

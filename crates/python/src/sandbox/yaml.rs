@@ -222,10 +222,10 @@ struct Reader<'a> {
 }
 
 /// A value, or the object that has none.
-type Read = Result<Value, PyObjectRef>;
+type ReadValue = Result<Value, PyObjectRef>;
 
 impl Reader<'_> {
-    fn value(&mut self, object: &PyObjectRef, depth: usize) -> PyResult<Read> {
+    fn value(&mut self, object: &PyObjectRef, depth: usize) -> PyResult<ReadValue> {
         let vm = self.vm;
         self.left = self.left.saturating_sub(1);
         if depth > MAX_DEPTH || self.left == 0 {
@@ -290,7 +290,7 @@ impl Reader<'_> {
         self.takes_ordered && matches!(&*name, "OrderedDict" | "defaultdict")
     }
 
-    fn mapping(&mut self, object: &PyObjectRef, depth: usize) -> PyResult<Read> {
+    fn mapping(&mut self, object: &PyObjectRef, depth: usize) -> PyResult<ReadValue> {
         let Some(dict) = object.downcast_ref::<PyDict>() else {
             return Ok(Err(object.clone()));
         };

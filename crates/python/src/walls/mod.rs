@@ -10,10 +10,10 @@ mod linux;
 
 use std::io;
 
-use mapstack_python_protocol::{Bounds, Wall};
+use mapstack_python_protocol::{Bounds, SandboxPart};
 
 /// Set up the sandbox around all sessions, and report which parts work.
-pub fn raise_first() -> Vec<Wall> {
+pub fn raise_first() -> Vec<SandboxPart> {
     #[cfg(unix)]
     let limits = limits::raise_first();
     #[cfg(not(unix))]
@@ -25,7 +25,7 @@ pub fn raise_first() -> Vec<Wall> {
         let absent = || Err::<(), _>(io::Error::other("only Linux has it"));
         (absent(), absent())
     };
-    let wall = |name: &str, raised: io::Result<()>| Wall {
+    let wall = |name: &str, raised: io::Result<()>| SandboxPart {
         name: name.to_owned(),
         missing: raised.err().map(|error| error.to_string()),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::Way;
+use mapstack::ConfigurationMethod;
 use mapstack::loader::Unserved;
 use mapstack::minion::SaltVersion;
 use mapstack_fleet::modules_leave;
@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 #[derive(Debug, Default)]
 pub struct Accounting {
     /// The formulas, each with the way in which its configuration is made.
-    pub configurations: Vec<(String, Way)>,
+    pub configurations: Vec<(String, ConfigurationMethod)>,
     /// The changed files that no compared result is made of.
     pub not_compared: Vec<String>,
     /// The number of further ones in the folders of formulas that were not to be compared.
@@ -91,7 +91,7 @@ impl FileKind {
 }
 
 /// True if a file lies in the folder of one of some formulas.
-fn is_meant(configurations: &[(String, Way)], path: &str) -> bool {
+fn is_meant(configurations: &[(String, ConfigurationMethod)], path: &str) -> bool {
     let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
     let of_path = folder(path);
     let mut formulas = configurations.iter();
@@ -103,7 +103,7 @@ impl Accounting {
     /// `only` the formulas at hand were to be compared, those in other folders are just counted.
     #[must_use]
     pub fn new(
-        configurations: Vec<(String, Way)>,
+        configurations: Vec<(String, ConfigurationMethod)>,
         changed: usize,
         unread: Vec<String>,
         only: bool,
@@ -364,8 +364,13 @@ impl Accounting {
 }
 
 /// Formulas by the way in which their configurations are made.
-pub(crate) fn made_by(configurations: &[(String, Way)]) -> impl Iterator<Item = String> {
-    let both = [(Way::Map, "map.jinja"), (Way::Data, "parameters")];
+pub(crate) fn made_by(
+    configurations: &[(String, ConfigurationMethod)],
+) -> impl Iterator<Item = String> {
+    let both = [
+        (ConfigurationMethod::Map, "map.jinja"),
+        (ConfigurationMethod::Data, "parameters"),
+    ];
     both.into_iter().filter_map(|(way, what)| {
         let of_way = configurations.iter().filter(|(_, own)| *own == way);
         let formulas: Vec<&str> = of_way.map(|(formula, _)| formula.as_str()).collect();
@@ -393,7 +398,12 @@ mod tests {
             .map(String::from)
             .to_vec()
         };
-        let formulas = || vec![("ssh".into(), Way::Map), ("users".into(), Way::Data)];
+        let formulas = || {
+            vec![
+                ("ssh".into(), ConfigurationMethod::Map),
+                ("users".into(), ConfigurationMethod::Data),
+            ]
+        };
         let accounting = Accounting::new(formulas(), 9, unread(), false);
         assert_eq!(
             accounting.lines(),

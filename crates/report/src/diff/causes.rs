@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mapstack::secrets::Secrets;
 use mapstack_fleet::states::{Cause, Causes, FileCauses};
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 use serde::Serialize;
 
 use crate::origin::{Origin, place};
@@ -96,20 +96,20 @@ pub(super) fn said(causes: &[Cause], secrets: &Secrets) -> String {
 /// True if a cause is the line that a place names, as a file below a root and a number.
 pub(super) fn is_at(cause: &Cause, place: &str) -> bool {
     let known = match (&cause.expression, &cause.spot) {
-        (None, Spot::File { place, .. }) => format!("{}:{}", place.file, place.line()),
+        (None, ValuePosition::File { place, .. }) => format!("{}:{}", place.file, place.line()),
         _ => return false,
     };
     !place.is_empty() && known.ends_with(place)
 }
 
 /// A fact and the place where it was read, or the place alone.
-fn steps(spot: &Spot) -> Vec<String> {
+fn steps(spot: &ValuePosition) -> Vec<String> {
     match spot {
-        Spot::Fact {
+        ValuePosition::Fact {
             place: Some(read), ..
         } => {
             let mut bare = spot.clone();
-            if let Spot::Fact { place, .. } = &mut bare {
+            if let ValuePosition::Fact { place, .. } = &mut bare {
                 *place = None;
             }
             vec![bare.to_string(), read.to_string()]
@@ -156,7 +156,7 @@ fn is_next(before: &[Cause], known: &[Cause]) -> bool {
         [
             Cause {
                 expression: None,
-                spot: Spot::File { place, .. },
+                spot: ValuePosition::File { place, .. },
             },
         ] => Some((place.file.clone(), place.line())),
         _ => None,

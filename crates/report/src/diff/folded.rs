@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use mapstack::Means;
 use mapstack::yaml::{DumpOptions, dump};
-use mapstack_fleet::{Failing, Group, Subject, Turn};
+use mapstack_fleet::{ErrorTurn, Group, SharedFailure, Subject};
 
 use super::renames::renames;
 use super::states::{StatesEntry, entries};
@@ -25,7 +25,7 @@ pub(super) struct ShownChange<'d> {
 pub(super) struct ShownFailure<'d> {
     pub subject: Subject,
     /// Each as the first minion has it.
-    pub errors: Vec<(Turn, &'d Failing)>,
+    pub errors: Vec<(ErrorTurn, &'d SharedFailure)>,
     pub minions: Minions<'d>,
     /// The values that are not there because of it.
     lost: Vec<&'d Group>,
@@ -40,7 +40,7 @@ pub(super) struct Minions<'d> {
 }
 
 /// The shown part of a comparison.
-pub(super) struct Shown<'d> {
+pub(super) struct ShownDifferences<'d> {
     /// The failures that are new or gone, the worst first.
     pub failures: Vec<ShownFailure<'d>>,
     pub changes: Vec<ShownChange<'d>>,
@@ -50,7 +50,7 @@ pub(super) struct Shown<'d> {
     pub still: Vec<ShownFailure<'d>>,
 }
 
-impl<'d> Shown<'d> {
+impl<'d> ShownDifferences<'d> {
     pub fn of(report: &Report<'d>) -> Self {
         let differences = report.differences;
         let each = report.each;
@@ -60,7 +60,7 @@ impl<'d> Shown<'d> {
         });
         let (still, mut failures): (Vec<_>, Vec<_>) = together(folded)
             .into_iter()
-            .partition(|failure| failure.turn() == Turn::Still);
+            .partition(|failure| failure.turn() == ErrorTurn::Still);
         failures.sort_by_key(ShownFailure::turn);
         let mut groups = Vec::new();
         for group in differences.groups() {
@@ -84,7 +84,7 @@ impl<'d> Shown<'d> {
                 renamed,
                 minions,
             });
-        Shown {
+        ShownDifferences {
             failures,
             changes: changes.collect(),
             states: entries(report),
@@ -145,11 +145,17 @@ pub(super) fn fold<'d, T>(
 }
 
 /// Failures of the same minions as one; those that stay are by themselves.
-fn together<'d>(failures: Vec<((Turn, &'d Failing), Minions<'d>)>) -> Vec<ShownFailure<'d>> {
+fn together<'d>(
+    failures: Vec<((ErrorTurn, &'d SharedFailure), Minions<'d>)>,
+) -> Vec<ShownFailure<'d>> {
     let mut known: HashMap<(Subject, bool, Cow<'d, [String]>), usize> = HashMap::new();
     let mut all: Vec<ShownFailure<'d>> = Vec::new();
     for ((turn, failing), minions) in failures {
-        let key = (failing.subject, turn == Turn::Still, minions.ids.clone());
+        let key = (
+            failing.subject,
+            turn == ErrorTurn::Still,
+            minions.ids.clone(),
+        );
         let index = *known.entry(key).or_insert(all.len());
         match all.get_mut(index) {
             Some(failure) => {
@@ -176,7 +182,7 @@ fn cause<'f, 'd>(
         return None;
     }
     failures.iter_mut().find(|failure| {
-        let has_new = |turn| matches!(turn, Turn::Broken | Turn::Otherwise);
+        let has_new = |turn| matches!(turn, ErrorTurn::Broken | ErrorTurn::Otherwise);
         let is_new = failure.errors.iter().any(|(turn, _)| has_new(*turn));
         is_new && failure.subject == Subject::Pillar && failure.minions.has_all(&group.minions)
     })
@@ -216,12 +222,12 @@ impl Minions<'_> {
 }
 
 /// The turn of the refusal of states.
-fn of_states(turn: Turn) -> &'static str {
+fn of_states(turn: ErrorTurn) -> &'static str {
     match turn {
-        Turn::Broken => "states are refused now",
-        Turn::Fixed => "states are no longer refused",
-        Turn::Otherwise | Turn::Less => "states are refused, and with other errors",
-        Turn::Still => {
+        ErrorTurn::Broken => "states are refused now",
+        ErrorTurn::Fixed => "states are no longer refused",
+        ErrorTurn::Otherwise | ErrorTurn::Less => "states are refused, and with other errors",
+        ErrorTurn::Still => {
             "states are refused in both states of the files; each sls that compiles alone is compared"
         }
     }
@@ -229,14 +235,14 @@ fn of_states(turn: Turn) -> &'static str {
 
 impl ShownFailure<'_> {
     /// The worst turn.
-    pub fn turn(&self) -> Turn {
+    pub fn turn(&self) -> ErrorTurn {
         let turns = self.errors.iter().map(|(turn, _)| *turn);
-        turns.min().unwrap_or(Turn::Still)
+        turns.min().unwrap_or(ErrorTurn::Still)
     }
 
     /// True if something is worse than before.
     pub fn is_worse(&self) -> bool {
-        matches!(self.turn(), Turn::Broken | Turn::Otherwise)
+        matches!(self.turn(), ErrorTurn::Broken | ErrorTurn::Otherwise)
     }
 
     /// The turn, without the subject.
@@ -244,17 +250,19 @@ impl ShownFailure<'_> {
         let (turn, is_pillar) = (self.turn(), self.subject == Subject::Pillar);
         match turn {
             _ if self.subject == Subject::States => of_states(turn).into(),
-            Turn::Broken if !is_pillar => "fails now".into(),
-            Turn::Fixed if !is_pillar => "works again".into(),
-            Turn::Otherwise | Turn::Less if !is_pillar => "fails with something else".into(),
-            Turn::Still => "fails in both states".into(),
+            ErrorTurn::Broken if !is_pillar => "fails now".into(),
+            ErrorTurn::Fixed if !is_pillar => "works again".into(),
+            ErrorTurn::Otherwise | ErrorTurn::Less if !is_pillar => {
+                "fails with something else".into()
+            }
+            ErrorTurn::Still => "fails in both states".into(),
             _ => self.of_pillar(turn),
         }
     }
 
     /// The change of pillars, which decides if minions get states.
-    fn of_pillar(&self, turn: Turn) -> String {
-        let of = |wanted: &[Turn]| {
+    fn of_pillar(&self, turn: ErrorTurn) -> String {
+        let of = |wanted: &[ErrorTurn]| {
             let of_turn = self.errors.iter().filter(|(own, _)| wanted.contains(own));
             of_turn.count()
         };
@@ -262,24 +270,24 @@ impl ShownFailure<'_> {
             1 => "one error".to_owned(),
             n => format!("{n} errors"),
         };
-        let fresh = match of(&[Turn::Broken, Turn::Otherwise]) {
+        let fresh = match of(&[ErrorTurn::Broken, ErrorTurn::Otherwise]) {
             1 => "a new error".to_owned(),
             n => format!("{n} new errors"),
         };
-        let gone = of(&[Turn::Less]);
+        let gone = of(&[ErrorTurn::Less]);
         let minions = count(self.minions.ids.len(), "minion");
         let (get, have, their) = match self.minions.ids.len() {
             1 => ("gets", "has", "its"),
             _ => ("get", "have", "their"),
         };
         match turn {
-            Turn::Broken => {
+            ErrorTurn::Broken => {
                 format!("{minions} {get} no states: {their} pillar has {fresh}")
             }
-            Turn::Fixed => {
+            ErrorTurn::Fixed => {
                 format!("{minions} {get} states again: {their} pillar has no error")
             }
-            Turn::Less => format!("{minions} {have} {} less", number(gone)),
+            ErrorTurn::Less => format!("{minions} {have} {} less", number(gone)),
             _ if gone == 0 => {
                 format!("{minions} still {get} no states: {their} pillar has {fresh}")
             }
@@ -293,7 +301,7 @@ impl ShownFailure<'_> {
     /// Of what something happened, where the title does not say so.
     pub fn of(&self, report: &Report<'_>) -> String {
         let is_said = match self.subject {
-            Subject::Pillar => self.turn() != Turn::Still,
+            Subject::Pillar => self.turn() != ErrorTurn::Still,
             Subject::States => true,
             Subject::Formula(_) => false,
         };
@@ -306,9 +314,9 @@ impl ShownFailure<'_> {
     /// The errors, each with the sign of its turn.
     pub fn lines(&self, report: &Report<'_>) -> Vec<(char, String)> {
         let lines = self.errors.iter().map(|(turn, failing)| match turn {
-            Turn::Broken | Turn::Otherwise => ('+', report.advised(failing)),
-            Turn::Less | Turn::Fixed => ('-', report.message(failing)),
-            Turn::Still => (' ', report.message(failing)),
+            ErrorTurn::Broken | ErrorTurn::Otherwise => ('+', report.advised(failing)),
+            ErrorTurn::Less | ErrorTurn::Fixed => ('-', report.message(failing)),
+            ErrorTurn::Still => (' ', report.message(failing)),
         });
         lines.collect()
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use mapstack::Means;
 
-use super::folded::{Shown, ShownChange, ShownFailure};
+use super::folded::{ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
 use super::{NAMED, Report};
 use crate::origin::place;
@@ -16,7 +16,7 @@ const MAX_LENGTH: usize = 60_000;
 
 /// The differences as a comment on a pull request.
 pub fn comment(report: &Report<'_>) -> String {
-    let shown = Shown::of(report);
+    let shown = ShownDifferences::of(report);
     let [from, to] = report.sides();
     let mut text = format!(
         "### What this does to the fleet\n\n**{}** ({} → {})\n",

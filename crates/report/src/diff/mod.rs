@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashSet};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::told;
 use mapstack::value::{Key, Value};
-use mapstack_fleet::{Differences, Failing, Group, Masking, Subject};
+use mapstack_fleet::{Differences, Group, Masking, SharedFailure, Subject};
 
 pub use accounting::Accounting;
 pub(crate) use accounting::made_by;
@@ -29,7 +29,7 @@ pub use rows::{Differences as Rows, line};
 pub(crate) use text::changed;
 pub use text::{text, text_of_step};
 
-use self::folded::{Shown, ShownChange};
+use self::folded::{ShownChange, ShownDifferences};
 use crate::document::Steps;
 use crate::words::{count, joined, shown_path, some};
 use crate::yaml_form::{Line, Sign, line as plain_line, lines};
@@ -200,7 +200,7 @@ impl Report<'_> {
     }
 
     /// The same, with the advice.
-    fn advised(&self, failing: &Failing) -> String {
+    fn advised(&self, failing: &SharedFailure) -> String {
         let secrets = self.masking.of_example(&failing.example);
         let help = failing.error.diagnostic().help.as_deref();
         let help = help.map(|help| format!("\nhelp: {}", told(help, &secrets)));
@@ -208,7 +208,7 @@ impl Report<'_> {
     }
 
     /// A failure as a message without secrets.
-    fn message(&self, failing: &Failing) -> String {
+    fn message(&self, failing: &SharedFailure) -> String {
         let diagnostic = failing.error.diagnostic();
         let secrets = self.masking.of_example(&failing.example);
         let message = told(&diagnostic.message, &secrets);
@@ -222,7 +222,7 @@ impl Report<'_> {
     }
 
     /// In a sentence.
-    fn summary(&self, shown: &Shown<'_>) -> String {
+    fn summary(&self, shown: &ShownDifferences<'_>) -> String {
         let differences = self.differences;
         let (affected, all) = (differences.affected(), count(differences.minions, "minion"));
         let failing = differences.failing_minions;

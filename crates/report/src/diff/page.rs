@@ -1,13 +1,13 @@
 //! Differences as a page for a browser.
 
-use crate::page::{Changed, ChangedLine, Changes, Quoted};
+use crate::page::{Changed, ChangedLine, Changes, QuotedPlace};
 use mapstack::secrets::Secrets;
 use mapstack::value::Value;
 use mapstack::{Error, ErrorKind};
 use mapstack_diagnostic::redact::Excerpts;
-use mapstack_lineage::Spot;
+use mapstack_lineage::ValuePosition;
 
-use super::folded::{Minions, Shown, ShownChange, ShownFailure};
+use super::folded::{Minions, ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
 use super::{Report, STATES};
 use crate::origin::place;
@@ -20,7 +20,7 @@ use crate::yaml_form::{Line, Sign};
 /// # Errors
 /// The page's template fails, which no content makes it do.
 pub fn html(report: &Report<'_>) -> Result<String, Error> {
-    let shown = Shown::of(report);
+    let shown = ShownDifferences::of(report);
     let mut room = Room::default();
     let (mut bad, mut changes) = (Vec::new(), Vec::new());
     let mut quotes = Quotes::default();
@@ -63,15 +63,16 @@ fn changed(report: &Report<'_>, change: &ShownChange<'_>, quotes: &mut Quotes) -
     let (old, new) = report.values(group);
     let (of, title) = report.heading(change);
     let secrets = report.masking.of_example(&group.example);
-    let mut quoted = |spot: &Option<Spot>, value: &Option<Value>, shown: Option<&Value>| {
-        let masked = value
-            .as_ref()
-            .zip(shown)
-            .is_some_and(|(a, b)| !a.is_same(b));
-        let hidden = value.as_ref().filter(|_| masked);
-        spot.as_ref()
-            .map(|spot| quotes.quoted(spot, hidden, &secrets))
-    };
+    let mut quoted =
+        |spot: &Option<ValuePosition>, value: &Option<Value>, shown: Option<&Value>| {
+            let masked = value
+                .as_ref()
+                .zip(shown)
+                .is_some_and(|(a, b)| !a.is_same(b));
+            let hidden = value.as_ref().filter(|_| masked);
+            spot.as_ref()
+                .map(|spot| quotes.quoted(spot, hidden, &secrets))
+        };
     Changed {
         formulas: of,
         title,
@@ -105,9 +106,9 @@ fn changed_line(line: Line) -> ChangedLine {
 }
 
 fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> Changed {
-    let place = (!entry.place.is_empty()).then(|| Quoted {
+    let place = (!entry.place.is_empty()).then(|| QuotedPlace {
         text: entry.place.clone(),
-        ..Quoted::default()
+        ..QuotedPlace::default()
     });
     let title = match entry.reactions.is_empty() {
         true => entry.title.clone(),
@@ -137,12 +138,17 @@ struct Quotes {
 
 impl Quotes {
     /// A place with lines of its file, without a value that is to be hidden.
-    fn quoted(&mut self, spot: &Spot, hidden: Option<&Value>, secrets: &Secrets) -> Quoted {
-        let mut quoted = Quoted {
+    fn quoted(
+        &mut self,
+        spot: &ValuePosition,
+        hidden: Option<&Value>,
+        secrets: &Secrets,
+    ) -> QuotedPlace {
+        let mut quoted = QuotedPlace {
             text: place(spot),
-            ..Quoted::default()
+            ..QuotedPlace::default()
         };
-        let Spot::File { place, .. } = spot else {
+        let ValuePosition::File { place, .. } = spot else {
             return quoted;
         };
         quoted.file.clone_from(&place.file);

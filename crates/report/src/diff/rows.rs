@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mapstack::minion::SaltVersion;
-use mapstack::{Error, Way, told};
-use mapstack_fleet::{self as fleet, Group, Subject, Turn};
+use mapstack::{ConfigurationMethod, Error, told};
+use mapstack_fleet::{self as fleet, ErrorTurn, Group, Subject};
 use serde::Serialize;
 
 use super::Report;
 use super::departed::{self, DepartedRow};
 use super::renames::renames;
 use super::state_rows::{self, OrderRow, StateRow, UnknownInBoth};
-use crate::document::{Data, Document, Of, Steps, names};
+use crate::document::{Data, Document, DocumentSubject, Steps, names};
 use crate::origin::Origin;
 
 /// Names that are not served and are listed.
@@ -41,7 +41,7 @@ pub struct Differences<'r> {
     /// Changed files that no compared result depends on, by kind.
     not_compared: &'r [String],
     /// Files that no compared result depends on and that have another name now.
-    renamed: Vec<Renamed<'r>>,
+    renamed: Vec<RenameRow<'r>>,
     /// Changed files that do not matter to Salt, such as documents and tests; they are not counted.
     unrelated: &'r [String],
     /// The number of names below the roots that are not served, such as links to nothing and names that are not UTF-8, and
@@ -88,14 +88,14 @@ pub struct Differences<'r> {
     departed: Vec<DepartedRow<'r>>,
     /// The outcomes that are unknown in both states of the files.
     unknown: Vec<UnknownInBoth>,
-    failing: Vec<Failing<'r>>,
+    failing: Vec<FailureRow<'r>>,
     /// Minions whose facts cannot be read.
     broken: Vec<Broken<'r>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Renamed<'r> {
+struct RenameRow<'r> {
     from: &'r str,
     to: &'r str,
 }
@@ -109,7 +109,7 @@ struct Configuration<'r> {
 
 names! {
     /// By map.data's parameters or by the formula's own map.jinja.
-    MadeBy of Way, "lowercase": Data, Map
+    MadeBy of ConfigurationMethod, "lowercase": Data, Map
 }
 
 /// One change, for all minions that have it.
@@ -119,7 +119,7 @@ struct Change<'r> {
     /// The path with : between its steps.
     key: String,
     path: Steps,
-    what: What,
+    what: ChangeSubject,
     /// The key, or the formula, that has a value which is gone here.
     renamed_to: Option<String>,
     /// The key, or the formula, that had a value which is new here.
@@ -132,7 +132,7 @@ struct Change<'r> {
     old_origin: Option<Origin>,
     /// The place of the new value.
     new_origin: Option<Origin>,
-    of: Of,
+    of: DocumentSubject,
     /// The formulas that it is in.
     formulas: Vec<&'r str>,
     /// The number of minions that it is for.
@@ -144,7 +144,7 @@ struct Change<'r> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum ChangeSubject {
     Added,
     Removed,
     Changed,
@@ -153,9 +153,9 @@ enum What {
 /// A result that fails before or after, or in both states.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Failing<'r> {
+struct FailureRow<'r> {
     turn: TurnName,
-    of: Of,
+    of: DocumentSubject,
     /// None for the pillar.
     formula: Option<&'r str>,
     error: String,
@@ -166,7 +166,7 @@ struct Failing<'r> {
 }
 
 names! {
-    TurnName of Turn, "lowercase": Broken, Otherwise, Less, Fixed, Still
+    TurnName of ErrorTurn, "lowercase": Broken, Otherwise, Less, Fixed, Still
 }
 
 #[derive(Serialize)]
@@ -201,7 +201,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             renamed: accounting
                 .renamed
                 .iter()
-                .map(|(from, to)| Renamed { from, to })
+                .map(|(from, to)| RenameRow { from, to })
                 .collect(),
             unrelated: &accounting.unrelated,
             not_served_count: accounting.unserved.len(),
@@ -232,7 +232,7 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
             departed: departed::rows(&differences.states),
             unknown: state_rows::unknown(report),
             failing: failing
-                .map(|(turn, one)| Failing::of(report, turn, one))
+                .map(|(turn, one)| FailureRow::of(report, turn, one))
                 .collect(),
             broken: broken.collect(),
         }
@@ -272,7 +272,7 @@ pub fn line(report: &Report<'_>, files: &[String]) -> Result<String, Error> {
 }
 
 impl<'r> Configuration<'r> {
-    fn of((formula, way): &'r (String, Way)) -> Self {
+    fn of((formula, way): &'r (String, ConfigurationMethod)) -> Self {
         Configuration {
             formula,
             of: (*way).into(),
@@ -287,9 +287,9 @@ impl<'r> Change<'r> {
             key: report.key(group),
             path: report.path(group),
             what: match (&old, &new) {
-                (None, _) => What::Added,
-                (_, None) => What::Removed,
-                _ => What::Changed,
+                (None, _) => ChangeSubject::Added,
+                (_, None) => ChangeSubject::Removed,
+                _ => ChangeSubject::Changed,
             },
             renamed_to: None,
             renamed_from: None,
@@ -297,7 +297,7 @@ impl<'r> Change<'r> {
             new: new.map(Data),
             old_origin: group.old_origin.as_ref().map(Origin::from),
             new_origin: group.new_origin.as_ref().map(Origin::from),
-            of: Of::new(group.subjects.contains(&Subject::Pillar)),
+            of: DocumentSubject::new(group.subjects.contains(&Subject::Pillar)),
             formulas: formulas(report, &group.subjects).collect(),
             count: group.minions.len(),
             minions: &group.minions,
@@ -313,13 +313,13 @@ fn formulas<'r>(report: &'r Report<'_>, subjects: &[Subject]) -> impl Iterator<I
     })
 }
 
-impl<'r> Failing<'r> {
-    fn of(report: &'r Report<'_>, turn: Turn, failing: &'r fleet::Failing) -> Self {
-        Failing {
+impl<'r> FailureRow<'r> {
+    fn of(report: &'r Report<'_>, turn: ErrorTurn, failing: &'r fleet::SharedFailure) -> Self {
+        FailureRow {
             turn: turn.into(),
             of: match failing.subject {
-                Subject::States => Of::States,
-                subject => Of::new(subject == Subject::Pillar),
+                Subject::States => DocumentSubject::States,
+                subject => DocumentSubject::new(subject == Subject::Pillar),
             },
             formula: formulas(report, &[failing.subject]).next(),
             error: report.message(failing),

@@ -6,7 +6,7 @@ use mapstack::secrets::Redacted;
 use mapstack::value::Value;
 
 use super::Report;
-use super::folded::{Shown, ShownChange, ShownFailure};
+use super::folded::{ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
 use crate::origin::place;
 use crate::room::Room;
@@ -20,7 +20,7 @@ pub fn text(report: &Report<'_>) -> Styled {
 }
 
 fn text_in(report: &Report<'_>, mut room: Room) -> Styled {
-    let shown = Shown::of(report);
+    let shown = ShownDifferences::of(report);
     let mut text = Styled::default();
     // Writing to text does not fail.
     let _ = writeln!(text, "{}", report.summary(&shown));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mapstack::value::{Key, Value};
 use mapstack::yaml;
-use mapstack_lineage::{Ancestry, Spot};
+use mapstack_lineage::{Ancestry, ValuePosition};
 
 use super::{Report, is_branch, shown};
 use crate::terminal::{ORIGIN, Styled};
@@ -94,7 +94,7 @@ fn positions(value: &Value, path: &[Key]) -> Option<Vec<usize>> {
 
 pub(super) fn described(known: &Ancestry) -> String {
     let spot = match &known.spot {
-        spot @ Spot::File { computed: true, .. } if known.printed.is_empty() => {
+        spot @ ValuePosition::File { computed: true, .. } if known.printed.is_empty() => {
             format!("{spot} (computed)")
         }
         spot => shown(spot),

@@ -5,7 +5,10 @@ use mapstack::Means;
 use mapstack::minion::Part;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
-use mapstack_lineage::{Ancestry, Because, Chosen, How, Layer, LayerKind, Merged, Reason, Spot};
+use mapstack_lineage::{
+    Ancestry, HistoryStep, Layer, LayerKind, LayerMerge, MatchedValue, Reason, StrategyOrigin,
+    ValuePosition,
+};
 
 use super::{Report, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::terminal::{KEY, Styled};
@@ -88,7 +91,8 @@ impl Report<'_> {
 
     /// The source of a value and its reason, and all that it overrode.
     pub(super) fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<Line> {
-        let at = |line: Line, spot: &Spot, layer| line.with(PLACE, self.place(spot, layer));
+        let at =
+            |line: Line, spot: &ValuePosition, layer| line.with(PLACE, self.place(spot, layer));
         let now = short(&inline(&self.now(path, &known.value)));
         let first = Line::of("  ".into())
             .with(KEY, now)
@@ -114,7 +118,7 @@ impl Report<'_> {
 
     /// The source of a value that a template printed as a part of another.
     fn printed(&self, path: &[Key], printed: &Ancestry) -> Vec<Line> {
-        let is_secret = |spot: &Spot| self.hides_all || spot.is_secret();
+        let is_secret = |spot: &ValuePosition| self.hides_all || spot.is_secret();
         let shown = |value: &Value, is_secret: bool| match value {
             // The places of its parts are not known here, and one may be secret.
             Value::Map(_) | Value::List(_) => String::new(),
@@ -143,8 +147,9 @@ impl Report<'_> {
     }
 
     /// The source of a value in the pillar, if it is from there and the pillar was compiled.
-    fn in_pillar(&self, spot: &Spot) -> Vec<Line> {
-        let (Spot::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar()) else {
+    fn in_pillar(&self, spot: &ValuePosition) -> Vec<Line> {
+        let (ValuePosition::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar())
+        else {
             return Vec::new();
         };
         let report = Report::of_pillar(pillar, self.secrets, self.minion);
@@ -157,13 +162,18 @@ impl Report<'_> {
     }
 
     /// A place, with what computed the value there.
-    pub(super) fn place(&self, spot: &Spot, layer: usize) -> String {
+    pub(super) fn place(&self, spot: &ValuePosition, layer: usize) -> String {
         let kind = self.lineage.layers().get(layer).map(|layer| &layer.kind);
         match (spot, kind) {
-            (Spot::File { computed: true, .. }, Some(LayerKind::External { shown: None, .. })) => {
+            (
+                ValuePosition::File { computed: true, .. },
+                Some(LayerKind::External { shown: None, .. }),
+            ) => {
                 format!("{spot}  (computed there)")
             }
-            (Spot::File { computed: true, .. }, _) => format!("{spot}  (by the template there)"),
+            (ValuePosition::File { computed: true, .. }, _) => {
+                format!("{spot}  (by the template there)")
+            }
             (spot, _) => shown(spot),
         }
     }
@@ -194,18 +204,18 @@ impl Report<'_> {
         lines
     }
 
-    pub(super) fn strategy(&self, merged: &Merged) -> String {
+    pub(super) fn strategy(&self, merged: &LayerMerge) -> String {
         let lists = if merged.merge_lists {
             ", lists appended"
         } else {
             ""
         };
         let by = match &merged.chosen {
-            Chosen::Layer(Some(place)) => format!("as {place} says"),
-            Chosen::Layer(None) => "as the value itself says".into(),
-            Chosen::Default => "the formula's default".into(),
-            Chosen::Option => "the option pillar_source_merging_strategy".into(),
-            Chosen::BuiltIn => "the built-in default".into(),
+            StrategyOrigin::Layer(Some(place)) => format!("as {place} says"),
+            StrategyOrigin::Layer(None) => "as the value itself says".into(),
+            StrategyOrigin::Default => "the formula's default".into(),
+            StrategyOrigin::Option => "the option pillar_source_merging_strategy".into(),
+            StrategyOrigin::BuiltIn => "the built-in default".into(),
         };
         format!(
             "strategy {}{lists}: {by}",
@@ -213,7 +223,7 @@ impl Report<'_> {
         )
     }
 
-    pub(super) fn reason(&self, layer: &Layer, because: &Because) -> String {
+    pub(super) fn reason(&self, layer: &Layer, because: &MatchedValue) -> String {
         match layer.kind {
             // The value is the layer itself.
             LayerKind::Value => format!("{} is set", because.matcher),
@@ -227,7 +237,7 @@ impl Report<'_> {
 
     /// The value that a matcher found, without secrets. What became part of a file's path is not secret, unless the
     /// pillar has it: that the file is read shows the name of a file, and not whose value it is.
-    pub(super) fn found(&self, layer: &Layer, because: &Because) -> Redacted<Value> {
+    pub(super) fn found(&self, layer: &Layer, because: &MatchedValue) -> Redacted<Value> {
         let of_pillar = is_secret_matcher(&because.matcher, self.secrets);
         let in_path = |value: &Value| match &layer.kind {
             LayerKind::File { path, .. } => value.as_str().is_some_and(|text| {
@@ -293,14 +303,14 @@ pub(super) fn reached(why: &Reason) -> String {
     }
 }
 
-pub(super) fn ended(how: How, by: usize) -> String {
+pub(super) fn ended(how: HistoryStep, by: usize) -> String {
     let layer = by + 1;
     match how {
-        How::Replaced => format!("replaced by layer {layer}"),
-        How::Joined => format!("joined with the list of layer {layer}"),
-        How::Paired => format!("put into a list with the value of layer {layer}"),
-        How::Removed => format!("taken away by layer {layer}"),
-        How::Rejected => "never taken over: the strategy keeps what is there".into(),
-        How::Edited => format!("changed in place by layer {layer}"),
+        HistoryStep::Replaced => format!("replaced by layer {layer}"),
+        HistoryStep::Joined => format!("joined with the list of layer {layer}"),
+        HistoryStep::Paired => format!("put into a list with the value of layer {layer}"),
+        HistoryStep::Removed => format!("taken away by layer {layer}"),
+        HistoryStep::Rejected => "never taken over: the strategy keeps what is there".into(),
+        HistoryStep::Edited => format!("changed in place by layer {layer}"),
     }
 }

@@ -1,12 +1,12 @@
 //! The page of `--html`.
 
-use crate::page::{FilePlace, Layer, Origin, Page, Past, Row};
+use crate::page::{EarlierValue, FilePlace, Layer, Origin, Page, Row};
 use mapstack::minion::FactPlace;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
 use mapstack::{Error, ErrorKind, Means};
 use mapstack_diagnostic::redact::Excerpts;
-use mapstack_lineage::{Ancestry, LayerKind, Spot};
+use mapstack_lineage::{Ancestry, LayerKind, ValuePosition};
 
 use super::history::{ended, named, reached};
 use super::{Report, is_branch, shown};
@@ -55,7 +55,7 @@ impl Report<'_> {
             let inside = inside
                 .or_else(|| path.last().map(std::slice::from_ref))
                 .unwrap_or_default();
-            let past = known.past.iter().rev().map(|past| Past {
+            let past = known.past.iter().rev().map(|past| EarlierValue {
                 value: cut(&self.past(path, past)),
                 layer: past.layer + 1,
                 origin: origin(&mut excerpts, &past.spot),
@@ -101,15 +101,15 @@ impl Report<'_> {
 }
 
 /// Neither the place nor the text of a secret is shown.
-fn hide_value(excerpts: &mut Excerpts, spot: &Spot, value: &Value) {
+fn hide_value(excerpts: &mut Excerpts, spot: &ValuePosition, value: &Value) {
     excerpts.hide_text(value);
-    if let Spot::File { place, .. } = spot {
+    if let ValuePosition::File { place, .. } = spot {
         excerpts.hide_at(&place.file, &place.source, place.start);
     }
 }
 
 /// The place of a value, and the lines around it, if they may be shown.
-fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
+fn origin(excerpts: &mut Excerpts, spot: &ValuePosition) -> Origin {
     let mut origin = Origin {
         text: shown(spot),
         ..Origin::default()
@@ -120,7 +120,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
         column,
     };
     match spot {
-        Spot::File {
+        ValuePosition::File {
             place, computed, ..
         } => {
             origin.computed = *computed;
@@ -128,7 +128,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
             origin.place = Some(numbered(&place.file, line, column));
             excerpts.want(&place.file, &place.source, line);
         }
-        Spot::Fact {
+        ValuePosition::Fact {
             place: Some(FactPlace::File(place)),
             ..
         } => {
@@ -151,7 +151,7 @@ fn origin(excerpts: &mut Excerpts, spot: &Spot) -> Origin {
                 }
             }
         }
-        Spot::Fact { .. } | Spot::Argument | Spot::Unknown => {}
+        ValuePosition::Fact { .. } | ValuePosition::Argument | ValuePosition::Unknown => {}
     }
     origin
 }

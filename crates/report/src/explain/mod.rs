@@ -16,13 +16,13 @@ use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Extent, Key, Path as KeyPath, Value};
 use mapstack::{Error, ErrorKind, Means};
 use mapstack_diagnostic::redact::with_keys;
-use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, Spot};
+use mapstack_lineage::{Ancestor, Ancestry, Layer, LayerKind, Lineage, MAX_VALUES, ValuePosition};
 
 use crate::terminal::Styled;
 use crate::values::nothing_under;
 use crate::words::joined;
 pub use lines::line_path;
-pub use rows::Explained;
+pub use rows::ExplanationRows;
 pub use states::{ExplainedHighstate, argument_paths};
 pub use why_not::text as why_not;
 
@@ -58,10 +58,10 @@ pub struct Report<'r> {
 }
 
 /// True if a key is in its file as it is, in quotes or without: a template can print a part of a quoted one.
-fn is_written(spot: Option<&Spot>, key: &Key) -> bool {
+fn is_written(spot: Option<&ValuePosition>, key: &Key) -> bool {
     match spot {
-        None | Some(Spot::Unknown | Spot::File { computed: true, .. }) => false,
-        Some(Spot::File { place, .. }) => {
+        None | Some(ValuePosition::Unknown | ValuePosition::File { computed: true, .. }) => false,
+        Some(ValuePosition::File { place, .. }) => {
             let text = place.source.get(place.start..).unwrap_or_default();
             text.trim_start_matches(['\'', '"'])
                 .starts_with(&key.to_string())
@@ -190,15 +190,15 @@ fn is_of_own_facts(layer: &Layer) -> bool {
 }
 
 /// A place, as flags name what gave a fact.
-fn shown(spot: &Spot) -> String {
+fn shown(spot: &ValuePosition) -> String {
     match spot {
-        Spot::Fact {
+        ValuePosition::Fact {
             part,
             path,
             place: Some(FactPlace::Set),
             secret,
         } => {
-            let fact = Spot::Fact {
+            let fact = ValuePosition::Fact {
                 part: *part,
                 path: path.clone(),
                 place: None,

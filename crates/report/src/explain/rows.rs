@@ -2,7 +2,9 @@
 
 use mapstack::Place;
 use mapstack::value::Key;
-use mapstack_lineage::{self as lineage, Ancestor, Ancestry, Chosen, How, LayerKind};
+use mapstack_lineage::{
+    self as lineage, Ancestor, Ancestry, HistoryStep, LayerKind, StrategyOrigin,
+};
 use serde::Serialize;
 
 use super::{Report, is_branch};
@@ -13,7 +15,7 @@ use crate::sources::StageName;
 /// The origin of each value of a formula's configuration, or of the pillar, for one minion.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Explained<'r> {
+pub struct ExplanationRows<'r> {
     /// `pillar` for the pillar.
     formula: &'r str,
     /// The minion's id, text as a rule.
@@ -38,9 +40,9 @@ struct Layer<'r> {
     file: Option<&'r str>,
     #[serde(flatten)]
     of_pillar: Option<OfPillar<'r>>,
-    because: Vec<Because<'r>>,
+    because: Vec<MatchRow<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<Merged>,
+    merged: Option<MergeRow>,
 }
 
 #[derive(Serialize)]
@@ -103,7 +105,7 @@ pub(super) enum Reason<'r> {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Because<'r> {
+struct MatchRow<'r> {
     /// Type and query, such as G@os.
     matcher: &'r str,
     /// The value that the minion has there.
@@ -112,7 +114,7 @@ struct Because<'r> {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Merged {
+struct MergeRow {
     strategy: String,
     merge_lists: bool,
     chosen_by: ChosenBy,
@@ -147,18 +149,18 @@ struct Explanation {
     inputs: Vec<Origin>,
     /// The values that tags of a template printed here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    printed: Vec<Printed>,
+    printed: Vec<PrintedRow>,
     /// The place of the key, for entries of mappings.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_origin: Option<Origin>,
     /// The values before, the oldest first.
-    past: Vec<Past>,
+    past: Vec<PastRow>,
 }
 
 /// A value that a tag of a template printed.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Printed {
+struct PrintedRow {
     /// Left out if it is a mapping or a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Data>,
@@ -167,13 +169,13 @@ struct Printed {
     layer: usize,
     origin: Origin,
     /// The values before, the oldest first.
-    past: Vec<Past>,
+    past: Vec<PastRow>,
 }
 
 /// An earlier value.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Past {
+struct PastRow {
     value: Data,
     /// The number of its layer.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
@@ -186,12 +188,12 @@ struct Past {
 }
 
 names! {
-    Ended of How, "lowercase": Replaced, Joined, Paired, Removed, Rejected, Edited
+    Ended of HistoryStep, "lowercase": Replaced, Joined, Paired, Removed, Rejected, Edited
 }
 
 impl Report<'_> {
     /// The layers, and every value at or below a path.
-    pub fn rows(&self, above: &[Key]) -> Explained<'_> {
+    pub fn rows(&self, above: &[Key]) -> ExplanationRows<'_> {
         let mut values = Vec::new();
         self.lineage.visit(&mut |path, known| {
             if path.starts_with(above) && (!is_branch(&known.value) || path == above) {
@@ -199,7 +201,7 @@ impl Report<'_> {
             }
         });
         let layers = self.lineage.layers().iter().enumerate();
-        Explained {
+        ExplanationRows {
             formula: self.formula,
             minion: Plain(self.minion.id().clone()),
             layers: layers
@@ -210,14 +212,14 @@ impl Report<'_> {
     }
 
     fn explanation(&self, path: &[Key], known: &Ancestry) -> Explanation {
-        let past = |past: &Ancestor| Past {
+        let past = |past: &Ancestor| PastRow {
             value: self.past(path, past).into(),
             layer: past.layer + 1,
             origin: (&past.spot).into(),
             ended: past.how.into(),
             by: past.by + 1,
         };
-        let printed = |printed: &Ancestry| Printed {
+        let printed = |printed: &Ancestry| PrintedRow {
             value: (!is_branch(&printed.value)).then(|| {
                 let is_secret = self.hides_all || printed.spot.is_secret();
                 let masked = self
@@ -252,21 +254,21 @@ impl Report<'_> {
             LayerKind::PillarOverride => (Kind::Override, None),
             LayerKind::Unknown => (Kind::Unknown, None),
         };
-        let because = layer.because.iter().map(|because| Because {
+        let because = layer.because.iter().map(|because| MatchRow {
             matcher: &because.matcher,
             found: self.found(layer, because).into(),
         });
-        let merged = layer.merged.as_ref().map(|merged| Merged {
+        let merged = layer.merged.as_ref().map(|merged| MergeRow {
             strategy: self.secrets.scrubbed(&merged.strategy),
             merge_lists: merged.merge_lists,
             chosen_by: match &merged.chosen {
-                Chosen::Layer(_) => ChosenBy::Layer,
-                Chosen::Default => ChosenBy::Default,
-                Chosen::Option => ChosenBy::Option,
-                Chosen::BuiltIn => ChosenBy::BuiltIn,
+                StrategyOrigin::Layer(_) => ChosenBy::Layer,
+                StrategyOrigin::Default => ChosenBy::Default,
+                StrategyOrigin::Option => ChosenBy::Option,
+                StrategyOrigin::BuiltIn => ChosenBy::BuiltIn,
             },
             chosen_at: match &merged.chosen {
-                Chosen::Layer(place) => at(place.as_ref()),
+                StrategyOrigin::Layer(place) => at(place.as_ref()),
                 _ => None,
             },
         });

@@ -7,7 +7,7 @@ use mapstack_lineage::{ExplainedStates, RequisiteOrigin, StateOrigin};
 use serde::Serialize;
 
 use super::history::{PLACE, reached};
-use super::rows::{Explained, Reason, at};
+use super::rows::{ExplanationRows, Reason, at};
 use super::{Report, exact};
 use crate::document::Plain;
 use crate::terminal::{KEY, Styled};
@@ -18,7 +18,7 @@ use crate::words::joined;
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ExplainedHighstate<'r> {
     #[serde(flatten)]
-    explained: Explained<'r>,
+    explained: ExplanationRows<'r>,
     /// The states; their arguments are among the values.
     states: Vec<StateRow<'r>>,
 }

@@ -11,7 +11,7 @@ use crate::words::{count, some};
 
 /// The subjects that could not be looked at, and findings that are left out.
 #[derive(Debug, Default)]
-pub struct Aside {
+pub struct UncheckedSubjects {
     /// The minions that could not be read.
     pub broken: Vec<(String, Redacted<Error>)>,
     /// The names below the roots that are not served, with its formula, or `None` for the pillar.
@@ -20,7 +20,7 @@ pub struct Aside {
     pub old: Option<(String, usize)>,
 }
 
-impl Aside {
+impl UncheckedSubjects {
     /// A line for each reason why something is not served.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut reasons: BTreeMap<(bool, NotServed), Vec<&str>> = BTreeMap::new();

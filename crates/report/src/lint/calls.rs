@@ -49,7 +49,7 @@ impl<'s> Calls<'s> {
                 Call {
                     function: (!computed).then_some(*name),
                     answered: (!computed).then(|| Answerer::to_string(answerer)),
-                    uses: places.iter().map(|place| Use::of(place)).collect(),
+                    uses: places.iter().map(|place| CallPlace::of(place)).collect(),
                 }
             };
         self.0.iter().map(row).collect()
@@ -65,21 +65,21 @@ pub struct Call<'s> {
     /// The source of its answer, in words; null for names that templates compute.
     answered: Option<String>,
     /// The places in templates that refer to it.
-    uses: Vec<Use<'s>>,
+    uses: Vec<CallPlace<'s>>,
 }
 
 /// A place in a template.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Use<'s> {
+struct CallPlace<'s> {
     file: &'s str,
     line: usize,
     column: usize,
 }
 
-impl<'s> Use<'s> {
+impl<'s> CallPlace<'s> {
     fn of(place: &'s Place) -> Self {
-        Use {
+        CallPlace {
             file: &place.file,
             line: place.line(),
             column: place.column(),

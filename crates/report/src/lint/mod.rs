@@ -13,7 +13,7 @@ mod text;
 
 use mapstack_lint::{Level, Report};
 
-pub use aside::Aside;
+pub use aside::UncheckedSubjects;
 pub use calls::{Call, Calls};
 pub use folded::{Folded, folded};
 pub use github::commands;

@@ -12,7 +12,7 @@ const MOST_OF_A_RULE: usize = 300;
 
 /// The findings that were shown so far, and those that were not.
 #[derive(Debug, Default)]
-pub(super) struct Most {
+pub(super) struct ShownFindings {
     of_rules: BTreeMap<Rule, Shown>,
     room: Room,
 }
@@ -23,7 +23,7 @@ struct Shown {
     left_out: usize,
 }
 
-impl Most {
+impl ShownFindings {
     /// Show a finding of a rule, and count the bytes that it takes; or only count it, if there are too many.
     pub fn show(&mut self, rule: Rule, show: impl FnOnce() -> usize) {
         let of_rule = self.of_rules.entry(rule).or_default();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     /// The findings of a rule that are shown, of so many with so many bytes.
-    fn shown(most: &mut Most, rule: Rule, findings: usize, bytes: usize) -> usize {
+    fn shown(most: &mut ShownFindings, rule: Rule, findings: usize, bytes: usize) -> usize {
         let mut shown = 0;
         for _ in 0..findings {
             most.show(rule, || {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn three_hundred_findings_of_a_rule_are_shown_and_the_others_counted() {
-        let mut most = Most::default();
+        let mut most = ShownFindings::default();
         assert_eq!(shown(&mut most, Rule::ALL[0], 300, 100), 300);
         assert_eq!(most.left_out().count(), 0);
         assert_eq!(shown(&mut most, Rule::ALL[0], 7, 100), 0);
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn findings_take_ten_mebibytes_and_one_more_at_most() {
-        let mut most = Most::default();
+        let mut most = ShownFindings::default();
         assert_eq!(shown(&mut most, Rule::ALL[0], 12, 1 << 20), 10);
         assert_eq!(shown(&mut most, Rule::ALL[1], 1, 1), 0);
         assert_eq!(most.left_out().count(), 2);

@@ -7,9 +7,9 @@ use mapstack::value::cut;
 use mapstack::{Error, ErrorKind};
 use mapstack_lint::{Finding, Level, Report};
 
-use super::most::Most;
-use super::{Aside, Text, counts};
-use crate::page::{Item, Listing, Quoted};
+use super::most::ShownFindings;
+use super::{Text, UncheckedSubjects, counts};
+use crate::page::{Item, Listing, QuotedPlace};
 use crate::words::count;
 
 /// Lines before and behind a finding.
@@ -19,7 +19,7 @@ const AROUND: usize = 2;
 ///
 /// # Errors
 /// The page's template fails, which no content makes it do.
-pub fn html(reports: &[(String, Report)], aside: &Aside) -> Result<String, Error> {
+pub fn html(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Result<String, Error> {
     let mut found: Vec<(&str, &Report, &Finding)> = Vec::new();
     for (formula, report) in reports {
         found.extend(
@@ -31,7 +31,7 @@ pub fn html(reports: &[(String, Report)], aside: &Aside) -> Result<String, Error
     }
     found.sort_by_key(|(_, _, finding)| std::cmp::Reverse(finding.level));
     let mut quotes = Quotes::default();
-    let (mut items, mut most) = (Vec::new(), Most::default());
+    let (mut items, mut most) = (Vec::new(), ShownFindings::default());
     for (formula, report, finding) in found {
         most.show(finding.rule, || {
             let item = item((formula, report, finding), &mut quotes);
@@ -93,10 +93,10 @@ impl Quotes {
 
 fn item((formula, report, finding): (&str, &Report, &Finding), quotes: &mut Quotes) -> Item {
     let place = &finding.place;
-    let mut quoted = Quoted {
+    let mut quoted = QuotedPlace {
         text: place.file.clone(),
         file: place.file.clone(),
-        ..Quoted::default()
+        ..QuotedPlace::default()
     };
     if !finding.whole_file {
         let line = place.line();

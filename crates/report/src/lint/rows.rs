@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use mapstack_lint::{Level, Report};
 use serde::Serialize;
 
-use super::{Aside, counts};
-use crate::document::{Of, names};
+use super::{UncheckedSubjects, counts};
+use crate::document::{DocumentSubject, names};
 
 /// Names that are not served and are listed.
 const MAX_UNSERVED: usize = 100;
@@ -114,13 +114,13 @@ struct Finding<'r> {
     rule: &'r str,
     level: LevelName,
     message: &'r str,
-    of: Of,
+    of: DocumentSubject,
     /// None for the pillar.
     formula: Option<&'r str>,
     #[serde(flatten)]
     place: FindingPlace<'r>,
     /// Other places that it is about.
-    related: Vec<Related<'r>>,
+    related: Vec<RelatedRow<'r>>,
     notes: &'r [String],
     /// The advice.
     help: Option<&'r str>,
@@ -159,7 +159,7 @@ pub(super) struct Range {
 
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Related<'r> {
+struct RelatedRow<'r> {
     /// As the command was given its root, with /.
     file: &'r str,
     #[serde(flatten)]
@@ -180,7 +180,7 @@ struct Edit<'r> {
 
 impl<'r> Findings<'r> {
     /// One document with everything.
-    pub fn new(reports: &'r [(String, Report)], aside: &'r Aside) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &'r UncheckedSubjects) -> Self {
         let findings = reports.iter().flat_map(|of| {
             let findings = of.1.findings.iter();
             findings.map(move |one| Finding::of(of, one))
@@ -234,7 +234,7 @@ impl<'r> Findings<'r> {
 }
 
 impl Summary {
-    fn of(reports: &[(String, Report)], aside: &Aside) -> Self {
+    fn of(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Self {
         let [errors, warnings, notes] = counts(reports).map(|(_, n)| n);
         let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
         let minions = reports.iter().map(|(_, report)| report.minions);
@@ -265,7 +265,7 @@ fn formula((name, report): &(String, Report)) -> Option<&str> {
 
 impl<'r> Finding<'r> {
     fn of(of: &'r (String, Report), finding: &'r mapstack_lint::Finding) -> Self {
-        let related = finding.related.iter().map(|step| Related {
+        let related = finding.related.iter().map(|step| RelatedRow {
             file: &step.place.file,
             range: Range::of(&step.place),
             what: &step.what,
@@ -283,7 +283,7 @@ impl<'r> Finding<'r> {
             rule: finding.rule.name(),
             level: finding.level.into(),
             message: &finding.message,
-            of: Of::new(of.1.is_pillar),
+            of: DocumentSubject::new(of.1.is_pillar),
             formula: formula(of),
             place: FindingPlace {
                 file: &finding.place.file,

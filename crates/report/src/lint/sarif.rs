@@ -5,7 +5,7 @@
 use mapstack_lint::{Report, Rule};
 use serde::Serialize;
 
-use super::Aside;
+use super::UncheckedSubjects;
 use super::rows::{LevelName, Range};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -83,7 +83,7 @@ struct Finding<'r> {
     message: Text<String>,
     locations: [Location; 1],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    related_locations: Vec<Related<'r>>,
+    related_locations: Vec<RelatedLocation<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fixes: Option<[Fix<'r>; 1]>,
 }
@@ -96,7 +96,7 @@ struct Location {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Related<'r> {
+struct RelatedLocation<'r> {
     id: usize,
     message: Text<&'r str>,
     physical_location: Physical,
@@ -154,7 +154,7 @@ struct Bytes {
 
 impl<'r> Log<'r> {
     /// The findings of one run of the program.
-    pub fn new(reports: &'r [(String, Report)], aside: &Aside) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &UncheckedSubjects) -> Self {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);
         let driver = Driver {
             name: "mapstack",
@@ -176,7 +176,7 @@ impl<'r> Log<'r> {
 }
 
 impl Invocation {
-    fn of(aside: &Aside) -> Option<[Self; 1]> {
+    fn of(aside: &UncheckedSubjects) -> Option<[Self; 1]> {
         let broken = aside.broken.iter().map(|(minion, error)| Notification {
             level: "error",
             message: Text {
@@ -210,7 +210,7 @@ impl<'r> Finding<'r> {
         let more: String = more.map(|more| format!("; {more}")).collect();
         let index = Rule::ALL.iter().position(|rule| *rule == finding.rule);
         let related = finding.related.iter().enumerate();
-        let related = related.map(|(at, step)| Related {
+        let related = related.map(|(at, step)| RelatedLocation {
             id: at + 1,
             message: Text { text: &*step.what },
             physical_location: Physical::of(&step.place, false),

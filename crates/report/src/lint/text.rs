@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use mapstack::Means;
-use mapstack_lint::fix::Fixed;
-use mapstack_lint::{Finding, Level, Reached, Report, Rule, Unanswered};
+use mapstack_lint::fix::FixedFile;
+use mapstack_lint::{CallsWithoutAnswer, Finding, Level, Report, Rule, SlsCounts};
 
-use super::most::Most;
-use super::{Aside, Folded, folded};
+use super::most::ShownFindings;
+use super::{Folded, UncheckedSubjects, folded};
 use crate::line_diff::patch;
 use crate::words::{count, some};
 
 /// Reports for people: findings of one cause are shown once.
 pub struct Text<'r> {
     reports: &'r [(String, Report)],
-    aside: &'r Aside,
+    aside: &'r UncheckedSubjects,
     /// The causes of each report.
     causes: Vec<Vec<Folded<'r>>>,
 }
@@ -23,7 +23,7 @@ pub struct Text<'r> {
 impl<'r> Text<'r> {
     /// The reports by the names of what they are about.
     #[must_use]
-    pub fn new(reports: &'r [(String, Report)], aside: &'r Aside) -> Self {
+    pub fn new(reports: &'r [(String, Report)], aside: &'r UncheckedSubjects) -> Self {
         let findings = reports.iter().map(|(_, report)| &report.findings[..]);
         Text {
             reports,
@@ -39,7 +39,7 @@ impl<'r> Text<'r> {
         each: bool,
         finding: impl Fn(&Report, &Finding) -> String,
     ) -> String {
-        let (mut text, mut most) = (String::new(), Most::default());
+        let (mut text, mut most) = (String::new(), ShownFindings::default());
         for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
             let shown = |one: &&Finding| one.level == Level::Error || !only_errors;
             let mut add = |one: &Finding| {
@@ -107,7 +107,7 @@ fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
 
 /// The states of an estate that were looked at, and those that were not: a line for each kind, as there can be hundreds
 /// of files.
-fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
+fn of_estate(report: &Report, reached: &SlsCounts) -> Vec<String> {
     let minions = count(report.minions, "minion");
     let mut looked = Vec::new();
     if reached.has_top {
@@ -172,7 +172,7 @@ fn of_estate(report: &Report, reached: &Reached) -> Vec<String> {
 pub(super) const NAMED: usize = 3;
 
 /// The note about what was not looked at, and what to do about it.
-fn not_followed(formula: &str, function: &str, unanswered: &Unanswered) -> String {
+fn not_followed(formula: &str, function: &str, unanswered: &CallsWithoutAnswer) -> String {
     let names = |all: &BTreeSet<String>| some(&all.iter().collect::<Vec<_>>(), NAMED);
     let (minions, files) = (names(&unanswered.minions), names(&unanswered.files));
     format!(
@@ -194,7 +194,7 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
 /// The number of findings, and what they are in.
 fn summary<'f>(
     reports: &[(String, Report)],
-    aside: &Aside,
+    aside: &UncheckedSubjects,
     causes: impl Iterator<Item = &'f Folded<'f>>,
 ) -> String {
     let all: usize = reports
@@ -356,8 +356,8 @@ pub fn rules() -> String {
 }
 
 /// The changes, without what secrets there are in the lines around them.
-pub fn fixes(files: &BTreeMap<String, Fixed>, starred: &dyn Fn(&str) -> String) -> String {
-    let of = |(file, change): (&String, &Fixed)| {
+pub fn fixes(files: &BTreeMap<String, FixedFile>, starred: &dyn Fn(&str) -> String) -> String {
+    let of = |(file, change): (&String, &FixedFile)| {
         let (before, after) = (starred(&change.before), starred(&change.after));
         patch(&before, &after, file, file)
     };

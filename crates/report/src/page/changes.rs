@@ -43,9 +43,9 @@ pub struct Changed {
     /// The lines of the value that go, come and stay.
     pub lines: Vec<ChangedLine>,
     /// The origin of the old value.
-    pub was: Option<Quoted>,
+    pub was: Option<QuotedPlace>,
     /// The origin of the new value.
-    pub is: Option<Quoted>,
+    pub is: Option<QuotedPlace>,
     /// The error.
     pub message: Option<String>,
     /// True if something is worse than before.
@@ -69,7 +69,7 @@ pub struct ChangedLine {
 
 /// A place, with the lines of its file around it.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Quoted {
+pub struct QuotedPlace {
     /// The place in words.
     pub text: String,
     /// The file, to group by.
@@ -151,7 +151,7 @@ impl Changes {
     }
 }
 
-impl Quoted {
+impl QuotedPlace {
     /// Every text as it is shown.
     pub(crate) fn show(&mut self) {
         shown(&mut self.text);
@@ -191,6 +191,6 @@ impl Changed {
             .for_each(shown);
         self.message.iter_mut().for_each(shown_lines);
         let quoted = self.was.iter_mut().chain(&mut self.is);
-        quoted.for_each(Quoted::show);
+        quoted.for_each(QuotedPlace::show);
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tera::Context;
 
-use crate::page::changes::{LIST_STYLE, Quoted, SCRIPT};
+use crate::page::changes::{LIST_STYLE, QuotedPlace, SCRIPT};
 use crate::page::template::Template;
 use crate::page::{PageError, STYLE, shown};
 
@@ -63,7 +63,7 @@ pub struct Item {
     /// The title.
     pub title: String,
     /// The place.
-    pub place: Quoted,
+    pub place: QuotedPlace,
     /// Circumstances, and what to do.
     pub notes: Vec<String>,
 }

@@ -31,7 +31,7 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::terminal::visible;
-pub use changes::{Changed, ChangedLine, Changes, Quoted};
+pub use changes::{Changed, ChangedLine, Changes, QuotedPlace};
 pub use listing::{Bar, Chart, Item, Listing};
 pub use states::{StatesOf, StatesPage};
 use template::Template;
@@ -80,7 +80,7 @@ pub struct Row {
     /// The place of the value.
     pub origin: Origin,
     /// The values before, the last first.
-    pub past: Vec<Past>,
+    pub past: Vec<EarlierValue>,
 }
 
 /// The place of a value.
@@ -109,7 +109,7 @@ pub struct FilePlace {
 
 /// A value that was there before.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Past {
+pub struct EarlierValue {
     /// As it is shown.
     pub value: String,
     /// The layer it came from, from 1.
@@ -418,7 +418,7 @@ mod tests {
                     from: of(text),
                 }],
                 from: of(text),
-                is: Some(Quoted {
+                is: Some(QuotedPlace {
                     text: of(text),
                     file: of(text),
                     line: 1,

@@ -11,7 +11,7 @@ mod trace;
 pub use json_form::{check, lost};
 pub use messages::add_messages;
 pub use sources::PillarSources;
-pub use trace::{Trace, Traced};
+pub use trace::{Trace, TracedMinions};
 
 /// The pillar of the only minion that is meant, or those of many by their ids.
 #[must_use]

@@ -9,9 +9,9 @@ use super::reasons::{WholeStep, before};
 
 /// The events, by minion where there are several.
 #[derive(Default)]
-pub struct Traced(Vec<(Option<String>, Vec<PillarEvent>)>);
+pub struct TracedMinions(Vec<(Option<String>, Vec<PillarEvent>)>);
 
-impl Traced {
+impl TracedMinions {
     /// Add the events of a minion, which is named where there are several.
     pub fn add(&mut self, minion: Option<String>, events: Vec<PillarEvent>) {
         self.0.push((minion, events));

@@ -6,7 +6,7 @@ use mapstack::Error;
 use mapstack::secrets::Redacted;
 use mapstack_expect::{Case, CaseOutcome, Difference};
 
-use super::{Report, Shown};
+use super::{Report, ShownDifference};
 use crate::words::{count, joined};
 
 /// Cases that a failure or some differences concern.
@@ -23,7 +23,7 @@ pub(super) struct Failure<'r> {
 /// Differences that the same cases of a formula have.
 pub(super) struct Differences<'r> {
     /// Each with the places of the first case.
-    pub all: Vec<(&'r Difference, Shown)>,
+    pub all: Vec<(&'r Difference, ShownDifference)>,
     pub cases: Cases<'r>,
 }
 
@@ -56,9 +56,9 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
 /// The differences, in the order of their first cases. Two are equal if their texts are, but for the place of
 /// the expected value: each case has a different file.
 pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
-    let mut found: Vec<(&Difference, Shown, Cases<'_>)> = Vec::new();
+    let mut found: Vec<(&Difference, ShownDifference, Cases<'_>)> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();
-    let values = |shown: &Shown| {
+    let values = |shown: &ShownDifference| {
         [&shown.expected, &shown.actual].map(|value| value.as_ref().map(|value| value.repr()))
     };
     for case in &report.cases {
@@ -83,7 +83,7 @@ pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
 }
 
 /// Put differences of the same cases together.
-fn together<'r>(all: Vec<(&'r Difference, Shown, Cases<'r>)>) -> Vec<Differences<'r>> {
+fn together<'r>(all: Vec<(&'r Difference, ShownDifference, Cases<'r>)>) -> Vec<Differences<'r>> {
     let mut found: Vec<Differences<'r>> = Vec::new();
     let mut known: HashMap<Vec<*const Case>, usize> = HashMap::new();
     for (one, shown, cases) in all {

@@ -28,7 +28,7 @@ pub struct Report {
 }
 
 /// A difference as it is shown.
-struct Shown {
+struct ShownDifference {
     /// The path of the value; templates may have made its keys of secrets.
     path: Vec<Key>,
     expected: Option<Redacted<Value>>,
@@ -43,14 +43,14 @@ impl Report {
     }
 
     /// A difference without secrets.
-    fn shown(&self, secrets: &Secrets, difference: &Difference) -> Shown {
+    fn shown(&self, secrets: &Secrets, difference: &Difference) -> ShownDifference {
         let shown = |value: &Option<Value>| {
             let path = &difference.change.path;
             let is_secret = |path: &[Key]| difference.secret.contains(path);
             let redacted = |value| secrets.redact_data(path, value, &is_secret);
             value.as_ref().map(redacted)
         };
-        Shown {
+        ShownDifference {
             path: shown_path(&difference.change.path, secrets),
             expected: shown(&difference.change.old),
             actual: shown(&difference.change.new),

@@ -3,7 +3,7 @@
 use mapstack_expect::{self as expect, CaseOutcome};
 use serde::Serialize;
 
-use super::{Report, Shown};
+use super::{Report, ShownDifference};
 use crate::document::{Data, Steps};
 use crate::origin::Origin;
 use crate::words::joined;
@@ -61,7 +61,7 @@ struct Difference {
     /// The path with : between its steps.
     key: String,
     path: Steps,
-    what: What,
+    what: TestSubject,
     expected: Option<Data>,
     /// Masked, if it is a secret.
     actual: Option<Data>,
@@ -74,7 +74,7 @@ struct Difference {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum TestSubject {
     Missing,
     Unexpected,
     Changed,
@@ -122,15 +122,15 @@ fn one<'r>(report: &'r Report, case: &'r expect::Case) -> Case<'r> {
 }
 
 impl Difference {
-    fn of(difference: &expect::Difference, shown: Shown) -> Self {
+    fn of(difference: &expect::Difference, shown: ShownDifference) -> Self {
         let change = &difference.change;
         Difference {
             key: joined(&shown.path),
             path: shown.path.iter().collect(),
             what: match (&change.old, &change.new) {
-                (None, _) => What::Unexpected,
-                (_, None) => What::Missing,
-                _ => What::Changed,
+                (None, _) => TestSubject::Unexpected,
+                (_, None) => TestSubject::Missing,
+                _ => TestSubject::Changed,
             },
             expected: shown.expected.map(Data),
             actual: shown.actual.map(Data),

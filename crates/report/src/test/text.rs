@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use mapstack_expect::{Case, CaseOutcome};
 
-use super::{Report, Shown, folded, summary};
+use super::{Report, ShownDifference, folded, summary};
 use crate::diff::changed;
 use crate::room::Room;
 use crate::terminal::{KEY, Styled};
@@ -109,7 +109,7 @@ pub fn differences(report: &Report, case: &Case) -> Styled {
 }
 
 /// Add a difference, with its places.
-fn difference(shown: &Shown, text: &mut Styled) {
+fn difference(shown: &ShownDifference, text: &mut Styled) {
     let path = joined(&shown.path);
     let path = if path.is_empty() { "the whole" } else { &path };
     let places = [shown.expected_at.clone(), shown.actual_at.clone()];

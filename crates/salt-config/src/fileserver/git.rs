@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mapstack_loader::git::{GitFs, Idle, Lack, Origin, RefType, Refspec, Remote, Saltenv};
+use mapstack_loader::git::{
+    GitFs, MissingRef, Origin, RefType, Refspec, Remote, Saltenv, UnusedSetting,
+};
 use mapstack_loader::{LoadError, Names, without_login};
 use mapstack_value::{Key, Map, Value};
 
@@ -79,8 +81,8 @@ pub(super) fn open(options: &mut Options<'_>, mirrors: &Path) -> Result<GitFs> {
 }
 
 /// A part of a saltenv that a remote does not serve, and the reason.
-fn serves_nothing(idle: &Idle) -> (String, String) {
-    let Idle {
+fn serves_nothing(idle: &UnusedSetting) -> (String, String) {
+    let UnusedSetting {
         remote,
         saltenv,
         reference,
@@ -91,7 +93,7 @@ fn serves_nothing(idle: &Idle) -> (String, String) {
         other => format!("no saltenv '{other}'"),
     };
     match lack {
-        Lack::Reference(there) => {
+        MissingRef::Reference(there) => {
             let there = there.join(", ");
             let help = match saltenv.as_str() {
                 "base" => format!("set `base` of the remote; it has {there}"),
@@ -105,13 +107,13 @@ fn serves_nothing(idle: &Idle) -> (String, String) {
             );
             (message, help)
         }
-        Lack::Root(root) => (
+        MissingRef::Root(root) => (
             format!(
                 "the remote '{remote}' has no folder '{root}' in {reference}, so it serves {served}"
             ),
             "set `root` to a folder of the repository".to_owned(),
         ),
-        Lack::Exposed(hidden) => (
+        MissingRef::Exposed(hidden) => (
             format!(
                 "the remote '{remote}' serves nothing: `saltenv_whitelist` and `saltenv_blacklist` hide all its saltenvs"
             ),

@@ -27,8 +27,8 @@ mod yaml;
 
 pub(crate) use containers::traverse;
 
-use mapstack_jinja::{Conversion, Dialect, Filter, Filters, Jinja2, Named};
-use mapstack_pyobject::Reads;
+use mapstack_jinja::{Conversion, Dialect, Filter, Filters, Jinja2, NamedFunction};
+use mapstack_pyobject::OperandReads;
 
 const TABLES: [Filters; 15] = [
     extremes::TABLE,
@@ -74,13 +74,13 @@ pub(crate) const SERIALISERS: [&str; 15] = [
 
 /// The part of its operands that an operation reads, which is charged before it runs. Operations that return their
 /// input or look up one entry read nothing.
-pub(crate) fn reads(kind: Named, name: &str) -> Reads {
+pub(crate) fn reads(kind: NamedFunction, name: &str) -> OperandReads {
     match (kind, name) {
         (
-            Named::Filter,
+            NamedFunction::Filter,
             "is_iter" | "is_list" | "method_call" | "sequence" | "skip" | "traverse",
         )
-        | (Named::Test, "list") => Reads::Nothing,
+        | (NamedFunction::Test, "list") => OperandReads::Nothing,
         _ => Jinja2.reads(kind, name),
     }
 }

@@ -8,7 +8,7 @@ use mapstack_value::pytext::Fnmatch;
 
 use super::python::{first, is_in, is_internal, item, items, key, mapping};
 use super::refusal::{Result, exception};
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// The functions that the grain `state_runs_disabled` switches off.
 struct Disabled(Vec<Fnmatch>);
@@ -33,7 +33,7 @@ pub(super) fn text_at(chunk: &DictRef, name: &str) -> Result<String> {
 }
 
 /// The data of a state, before each of its names gets a chunk.
-struct Said {
+struct StateArguments {
     chunk: DictRef,
     function: Option<Obj>,
     names: Vec<Obj>,
@@ -69,7 +69,7 @@ impl Names {
     }
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// The chunks of all states.
     pub(crate) fn chunks(&self, high: &DictRef) -> Result<Vec<DictRef>> {
         let mut chunks = Vec::new();
@@ -110,7 +110,7 @@ impl Work<'_> {
     }
 
     /// The arguments of a state by name.
-    fn said(&self, id: &Key, module: &Key, body: &DictRef, args: &Obj) -> Result<Said> {
+    fn said(&self, id: &Key, module: &Key, body: &DictRef, args: &Obj) -> Result<StateArguments> {
         // Room for what Salt adds and a few arguments.
         let chunk = DictRef::new(Entries::with_capacity_and_hasher(16, Default::default()));
         chunk.insert("state", Obj::from(module));
@@ -135,7 +135,7 @@ impl Work<'_> {
                 _ => {}
             }
         }
-        Ok(Said {
+        Ok(StateArguments {
             chunk,
             function,
             names: names.all,
@@ -164,8 +164,8 @@ impl Work<'_> {
     }
 
     /// A chunk for each name. Without a function there is none, though the names are looked at.
-    fn named(&self, said: Said) -> Result<Vec<DictRef>> {
-        let Said {
+    fn named(&self, said: StateArguments) -> Result<Vec<DictRef>> {
+        let StateArguments {
             chunk,
             function,
             names,

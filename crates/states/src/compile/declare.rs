@@ -9,7 +9,7 @@ use mapstack_value::Key;
 use super::extend::taken;
 use super::python::{described, extend, item, items, list, mapping, text};
 use super::refusal::{Refusal, RefusalKind as Kind, Result};
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// The sls that data is of.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl OfSls<'_> {
     }
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Give the states of an sls the form of high data. The result is what the sls includes.
     pub(crate) fn declare(&mut self, states: &DictRef, sls: OfSls<'_>) -> Result<Vec<Obj>> {
         let includes = match states.get_str("include") {

@@ -8,9 +8,9 @@ use mapstack_value::pytext::Fnmatch;
 use super::extend::taken;
 use super::python::{described, first, is_internal, items, key, mapping};
 use super::refusal::{Result, exception};
-use super::work::Work;
+use super::work::MinionCompile;
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Take the states out that sls exclude.
     pub(crate) fn exclude(&self, high: &DictRef) -> Result<()> {
         let Some(excludes) = taken(high, "__exclude__") else {

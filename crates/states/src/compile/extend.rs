@@ -11,12 +11,12 @@ use super::python::{
     mapping,
 };
 use super::refusal::{NamedState, Refusal, RefusalKind, Requires, Result, exception, path_of};
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// Extensions of states: names with bodies.
 pub(crate) type Extensions = Vec<(Key, Obj)>;
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Apply what sls extend.
     pub(crate) fn reconcile(&mut self, high: &DictRef) -> Result<()> {
         let Some(chunks) = taken(high, "__extend__") else {

@@ -219,9 +219,9 @@ impl Graph {
 
     /// A cycle: edges, each from a node to one that comes behind it.
     pub fn cycle(&self) -> Vec<(usize, usize, Requisite)> {
-        let mut seen = vec![Seen::Not; self.nodes.len()];
+        let mut seen = vec![VisitState::Not; self.nodes.len()];
         for node in 0..self.nodes.len() {
-            if seen[node] == Seen::Not
+            if seen[node] == VisitState::Not
                 && let Some(cycle) = self.cycle_from(node, &mut seen)
             {
                 return cycle;
@@ -233,29 +233,29 @@ impl Graph {
     fn cycle_from(
         &self,
         start: usize,
-        seen: &mut [Seen],
+        seen: &mut [VisitState],
     ) -> Option<Vec<(usize, usize, Requisite)>> {
         // The way to a node: each with the edge that led to it, and how many of its own edges were looked at.
         let mut way = vec![(start, 0)];
-        seen[start] = Seen::OnWay;
+        seen[start] = VisitState::OnWay;
         while let Some((node, looked)) = way.last_mut() {
             let (from, at) = (*node, *looked);
             *looked += 1;
             let Some((to, _)) = self.nodes[from].behind.get_index(at) else {
-                seen[from] = Seen::Done;
+                seen[from] = VisitState::Done;
                 way.pop();
                 continue;
             };
             match seen[*to] {
-                Seen::OnWay => {
+                VisitState::OnWay => {
                     let first = way.iter().position(|(node, _)| node == to)?;
                     return Some(self.edges(&way[first..], *to));
                 }
-                Seen::Not => {
-                    seen[*to] = Seen::OnWay;
+                VisitState::Not => {
+                    seen[*to] = VisitState::OnWay;
                     way.push((*to, 0));
                 }
-                Seen::Done => {}
+                VisitState::Done => {}
             }
         }
         None
@@ -274,7 +274,7 @@ impl Graph {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum VisitState {
     Not,
     OnWay,
     Done,

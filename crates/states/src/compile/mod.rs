@@ -40,9 +40,9 @@ use mapstack_value::Value;
 use self::graph::Graph;
 pub use self::keywords::{Requisite, is_internal, is_of_every_state, is_requisite};
 use self::python::mapping;
-use self::refusal::Stop;
+use self::refusal::CompileEnd;
 pub use self::refusal::{NamedState, Refusal, RefusalKind, Requires};
-use self::work::Work;
+use self::work::MinionCompile;
 
 /// The options of a minion that change its low data.
 pub struct CompileOptions<'o> {
@@ -90,7 +90,7 @@ impl Default for CompileOptions<'_> {
 
 /// The reason for which low data could not be made.
 #[derive(Debug)]
-pub enum Failed {
+pub enum LowDataError {
     /// Salt refuses the states.
     Refused(Vec<Refusal>),
     /// The limits were reached.
@@ -169,7 +169,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn low(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
+    pub fn low(&self, high: &Obj) -> Result<Vec<LowState>, LowDataError> {
         self.working(|work| {
             // If something is missing already, only the form of the rest is checked.
             if let (Obj::Dict(high), []) = (high, &work.refusals[..]) {
@@ -195,7 +195,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn shown_lowstate(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
+    pub fn shown_lowstate(&self, high: &Obj) -> Result<Vec<LowState>, LowDataError> {
         self.working(|work| {
             let states = mapping(high)?;
             work.reconcile(states)?;
@@ -210,7 +210,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// Salt refuses the states.
-    pub fn shown_low_sls(&self, high: &Obj) -> Result<Vec<LowState>, Failed> {
+    pub fn shown_low_sls(&self, high: &Obj) -> Result<Vec<LowState>, LowDataError> {
         self.working(|work| {
             work.verify(high)?;
             self.chunks(work, mapping(high)?)
@@ -221,7 +221,7 @@ impl<'c> Compiler<'c> {
     ///
     /// # Errors
     /// The faults.
-    pub fn verify(&self, high: &Obj) -> Result<(), Failed> {
+    pub fn verify(&self, high: &Obj) -> Result<(), LowDataError> {
         self.working(|work| {
             work.verify(high)?;
             Ok(Vec::new())
@@ -231,16 +231,16 @@ impl<'c> Compiler<'c> {
 
     fn working(
         &self,
-        run: impl FnOnce(&mut Work<'_>) -> refusal::Result<Vec<LowState>>,
-    ) -> Result<Vec<LowState>, Failed> {
-        let mut work = Work {
+        run: impl FnOnce(&mut MinionCompile<'_>) -> refusal::Result<Vec<LowState>>,
+    ) -> Result<Vec<LowState>, LowDataError> {
+        let mut work = MinionCompile {
             budget: self.budget,
             behaviour: self.options.version.behaviour(),
             refusals: self.refusals.clone(),
         };
         match run(&mut work) {
-            Err(Stop::Limit(error)) => return Err(Failed::Limit(error)),
-            Err(Stop::Exception(why)) => {
+            Err(CompileEnd::Limit(error)) => return Err(LowDataError::Limit(error)),
+            Err(CompileEnd::Exception(why)) => {
                 work.refuse(Refusal::new(
                     RefusalKind::Exception,
                     format!("Salt ends here: {why}"),
@@ -249,11 +249,15 @@ impl<'c> Compiler<'c> {
             Ok(chunks) if work.refusals.is_empty() => return Ok(chunks),
             Ok(_) => {}
         }
-        Err(Failed::Refused(work.refusals))
+        Err(LowDataError::Refused(work.refusals))
     }
 
     /// The sorted chunks, if nothing is refused so far.
-    fn chunks(&self, work: &mut Work<'_>, high: &DictRef) -> refusal::Result<Vec<LowState>> {
+    fn chunks(
+        &self,
+        work: &mut MinionCompile<'_>,
+        high: &DictRef,
+    ) -> refusal::Result<Vec<LowState>> {
         if !work.refusals.is_empty() {
             return Ok(Vec::new());
         }
@@ -287,7 +291,11 @@ impl<'c> Compiler<'c> {
     }
 
     /// The chunks by their numbers, without a look at their requisites, as before Salt 3008.
-    fn chunks_by_order(&self, work: &Work<'_>, high: &DictRef) -> refusal::Result<Vec<LowState>> {
+    fn chunks_by_order(
+        &self,
+        work: &MinionCompile<'_>,
+        high: &DictRef,
+    ) -> refusal::Result<Vec<LowState>> {
         let chunks = work.sorted_by_order(work.chunks(high)?)?;
         let states = chunks.into_iter().map(|chunk| LowState {
             chunk,

@@ -14,7 +14,7 @@ use super::python::key;
 use super::refusal::{
     NamedState, Refusal, RefusalKind, Requires, Result, cycle_message, exception,
 };
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// The key by which states are sorted.
 struct Rank {
@@ -133,7 +133,7 @@ fn is_less(a: &Obj, b: &Obj) -> Result<bool> {
     Ok(order(a, b, "<")? == Some(Ordering::Less))
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// The nodes in the order in which they run.
     pub(crate) fn sorted(&mut self, graph: &Graph, cap: Int) -> Result<Vec<usize>> {
         let cap = Cap::new(cap);

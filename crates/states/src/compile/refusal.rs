@@ -202,27 +202,27 @@ impl Refusal {
 
 /// The end of a compilation.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum CompileEnd {
     /// Salt ends with an exception here: why.
     Exception(String),
     /// More than the budget is needed.
     Limit(Box<Error>),
 }
 
-pub(crate) type Result<T, E = Stop> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = CompileEnd> = std::result::Result<T, E>;
 
-impl From<Box<Error>> for Stop {
+impl From<Box<Error>> for CompileEnd {
     fn from(error: Box<Error>) -> Self {
         match error.kind {
-            ErrorKind::Limit => Stop::Limit(error),
-            _ => Stop::Exception(error.message),
+            ErrorKind::Limit => CompileEnd::Limit(error),
+            _ => CompileEnd::Exception(error.message),
         }
     }
 }
 
 /// An exception of Salt.
 pub(crate) fn exception<T>(message: impl Into<String>) -> Result<T> {
-    Err(Stop::Exception(message.into()))
+    Err(CompileEnd::Exception(message.into()))
 }
 
 /// The path to the arguments of a state.

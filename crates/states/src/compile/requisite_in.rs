@@ -10,10 +10,10 @@ use super::extend::Extensions;
 use super::keywords::{is_moved, is_never_used, is_requisite};
 use super::python::{contains, each, first, is_internal, item, items, key, list, mapping};
 use super::refusal::{Refusal, RefusalKind, Result, exception, path_of};
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// A state, and what it gives others.
-struct Giver<'g> {
+struct GivingState<'g> {
     high: &'g DictRef,
     id: &'g Key,
     module: &'g Key,
@@ -22,7 +22,7 @@ struct Giver<'g> {
     argument: &'g str,
 }
 
-impl Giver<'_> {
+impl GivingState<'_> {
     /// The requisite that the other state gets.
     fn requisite(&self) -> &str {
         self.argument
@@ -45,9 +45,9 @@ enum Part {
 
 /// The requisites and arguments that states get from others.
 #[derive(Default)]
-struct Given(IndexMap<Key, DictRef>);
+struct RequisiteInData(IndexMap<Key, DictRef>);
 
-impl Given {
+impl RequisiteInData {
     /// The arguments of a module of a state.
     fn arguments(&mut self, name: &Key, module: &Key) -> Result<Obj> {
         let body = self
@@ -65,10 +65,10 @@ impl Given {
     }
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Move requisites to the states that they are for, and arguments to the states that use them.
     pub(crate) fn move_requisites(&mut self, high: &DictRef, disabled: &[String]) -> Result<()> {
-        let mut given = Given::default();
+        let mut given = RequisiteInData::default();
         for (id, body) in high.entries() {
             let Obj::Dict(body) = &body else { continue };
             for (module, args) in body.entries() {
@@ -89,7 +89,7 @@ impl Work<'_> {
                     if disabled.iter().any(|one| one == name) {
                         continue;
                     }
-                    let giver = Giver {
+                    let giver = GivingState {
                         high,
                         id: &id,
                         module: &module,
@@ -115,9 +115,9 @@ impl Work<'_> {
     /// Give to the states of a mapping: one for each state module.
     fn give_to_named(
         &mut self,
-        giver: &Giver<'_>,
+        giver: &GivingState<'_>,
         named: &DictRef,
-        given: &mut Given,
+        given: &mut RequisiteInData,
     ) -> Result<()> {
         for (module, name) in named.entries() {
             let name = key(&name)?;
@@ -132,7 +132,12 @@ impl Work<'_> {
     }
 
     /// Give to the states of a list. What an item names is given to again for each item behind it, as in Salt.
-    fn give_to_listed(&mut self, giver: &Giver<'_>, listed: &Obj, given: &mut Given) -> Result<()> {
+    fn give_to_listed(
+        &mut self,
+        giver: &GivingState<'_>,
+        listed: &Obj,
+        given: &mut RequisiteInData,
+    ) -> Result<()> {
         let is_shared = matches!(giver.argument, "use" | "use_in");
         let mut targets: Vec<(Obj, Key)> = Vec::new();
         for one in items(self.budget, listed)? {
@@ -178,7 +183,13 @@ impl Work<'_> {
     }
 
     /// Note that another state has one as `prereq`.
-    fn prerequire(&self, given: &mut Given, id: &Key, module: &Key, other: Obj) -> Result<()> {
+    fn prerequire(
+        &self,
+        given: &mut RequisiteInData,
+        id: &Key,
+        module: &Key,
+        other: Obj,
+    ) -> Result<()> {
         let args = given.arguments(id, module)?;
         let arg = Obj::dict([(Key::from("prerequired"), Obj::list([other]))]);
         list(&args)?.change(|args| args.push(arg));
@@ -245,7 +256,7 @@ impl Work<'_> {
     /// The state module of a requisite, without a function, which is refused.
     fn without_function(
         &mut self,
-        giver: &Giver<'_>,
+        giver: &GivingState<'_>,
         module: &Key,
         name: impl std::fmt::Debug,
     ) -> Result<Key> {
@@ -264,7 +275,13 @@ impl Work<'_> {
     }
 
     /// Give a requisite to a state.
-    fn give(&self, giver: &Giver<'_>, name: &Key, module: &Key, given: &mut Given) -> Result<()> {
+    fn give(
+        &self,
+        giver: &GivingState<'_>,
+        name: &Key,
+        module: &Key,
+        given: &mut RequisiteInData,
+    ) -> Result<()> {
         let args = given.arguments(name, module)?;
         let body = Obj::Dict(giver.body.clone());
         for mark in ["__env__", "__sls__"] {
@@ -293,10 +310,10 @@ impl Work<'_> {
     /// except requisites, whose lists grow. Only states that share requisites are kept for the items behind.
     fn share_with(
         &self,
-        giver: &Giver<'_>,
+        giver: &GivingState<'_>,
         earlier: &mut Vec<(Obj, Key)>,
         more: Vec<(Obj, Key)>,
-        given: &mut Given,
+        given: &mut RequisiteInData,
     ) -> Result<()> {
         for target in &*earlier {
             self.share_arguments(giver, target, Part::Requisites, given)?;
@@ -313,10 +330,10 @@ impl Work<'_> {
     /// requisites are among them.
     fn share_arguments(
         &self,
-        giver: &Giver<'_>,
+        giver: &GivingState<'_>,
         (name, module): &(Obj, Key),
         part: Part,
-        given: &mut Given,
+        given: &mut RequisiteInData,
     ) -> Result<bool> {
         self.budget.burn(1)?;
         let mut has_requisites = false;

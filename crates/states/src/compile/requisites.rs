@@ -12,9 +12,9 @@ use super::order::{named_state, raise};
 use super::python::{described, extend, first, key, mapping};
 use super::refusal::{NamedState, Refusal, RefusalKind, Requires, Result, path_of};
 use super::verify::split_module;
-use super::work::Work;
+use super::work::MinionCompile;
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Add what each chunk requires to the graph. The result is above all order numbers.
     pub(crate) fn require(
         &mut self,

@@ -16,7 +16,7 @@ use super::order::{Link, cycle_of};
 use super::python::{contains, described, first, item, items, mapping, text};
 use super::refusal::{Result, exception};
 use super::requisites::missing;
-use super::work::Work;
+use super::work::MinionCompile;
 use super::{CompileOptions, LowState};
 use crate::gather::stacked;
 
@@ -30,7 +30,7 @@ const TRIES: usize = 20;
 const DEPTH: usize = 1_000;
 
 /// A requisite of a chunk.
-struct Need {
+struct ChunkRequisite {
     /// The argument that it is in.
     argument: &'static str,
     /// The kind of the requisite; nothing for [`PREREQUIRED`].
@@ -46,14 +46,14 @@ struct Need {
     is_disabled: bool,
 }
 
-impl Need {
+impl ChunkRequisite {
     fn is_lost(&self) -> bool {
         self.meant.is_empty() && !self.is_empty_sls
     }
 }
 
 /// A state that waits for others.
-struct Waiting {
+struct PendingState {
     chunk: usize,
     /// The requisite of the one before it.
     argument: &'static str,
@@ -61,7 +61,7 @@ struct Waiting {
 
 /// The chunks of a run, and what is known of each.
 struct Run<'r, 'w, 'o> {
-    work: &'r mut Work<'w>,
+    work: &'r mut MinionCompile<'w>,
     options: &'r CompileOptions<'o>,
     chunks: Vec<DictRef>,
     /// Chunks of one tag are one state.
@@ -69,7 +69,7 @@ struct Run<'r, 'w, 'o> {
     by_name: HashMap<String, Vec<usize>>,
     /// Chunks whose name or ID is not text. Looking up another name ends with an exception.
     odd: Vec<usize>,
-    needs: Vec<Option<Rc<Vec<Need>>>>,
+    needs: Vec<Option<Rc<Vec<ChunkRequisite>>>>,
     /// By tag.
     has_run: HashSet<usize>,
     is_tested: HashSet<usize>,
@@ -77,12 +77,12 @@ struct Run<'r, 'w, 'o> {
     /// By chunk: the next run is a test, and: another state has it as `prereq`.
     tests: HashSet<usize>,
     prerequired: HashSet<usize>,
-    way: Vec<Waiting>,
+    way: Vec<PendingState>,
     /// The chunks in the order in which they run, with true for a test.
     steps: Vec<(usize, bool)>,
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// The states in the order in which they run. Missing requisites and states that require each other are refused; in Salt
     /// these states fail when they run.
     pub(crate) fn running(
@@ -106,7 +106,7 @@ impl Work<'_> {
 
 impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     fn new(
-        work: &'r mut Work<'w>,
+        work: &'r mut MinionCompile<'w>,
         options: &'r CompileOptions<'o>,
         chunks: Vec<DictRef>,
     ) -> Result<Self> {
@@ -172,7 +172,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             Some(kind) => kind != Requisite::OnfailAll,
             None => !is_test,
         });
-        let asked: Vec<&Need> = asked.collect();
+        let asked: Vec<&ChunkRequisite> = asked.collect();
         if asked.is_empty() {
             let id = text_at(&self.chunks[chunk], "__id__")?;
             return exception(format!(
@@ -217,7 +217,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         if self.has_run.contains(&other_tag) {
             return Ok(true);
         }
-        let waiting = Waiting { chunk, argument };
+        let waiting = PendingState { chunk, argument };
         if !self.active.contains(&other_tag) {
             if self.way.len() >= DEPTH {
                 return exception(format!("states require each other {DEPTH} deep"));
@@ -268,7 +268,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     }
 
     /// True if all that a state requires has run.
-    fn is_met(&self, needs: &[Need], is_test: bool) -> Result<bool> {
+    fn is_met(&self, needs: &[ChunkRequisite], is_test: bool) -> Result<bool> {
         for need in needs {
             if need.is_disabled || need.name.is_none() || (is_test && need.kind.is_none()) {
                 continue;
@@ -287,7 +287,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     }
 
     /// Refuse what a state requires and is not there. True if there is any.
-    fn refuse_lost(&mut self, chunk: usize, needs: &[&Need]) -> Result<bool> {
+    fn refuse_lost(&mut self, chunk: usize, needs: &[&ChunkRequisite]) -> Result<bool> {
         let lost: Vec<_> = needs.iter().filter(|need| need.is_lost()).collect();
         for need in &lost {
             let name = need.name.as_deref().unwrap_or("nothing");
@@ -298,8 +298,8 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     }
 
     /// End a state that goes on waiting.
-    fn give_up(&mut self, chunk: usize, needs: &[Need]) -> Result<()> {
-        let needs: Vec<&Need> = needs.iter().collect();
+    fn give_up(&mut self, chunk: usize, needs: &[ChunkRequisite]) -> Result<()> {
+        let needs: Vec<&ChunkRequisite> = needs.iter().collect();
         if !self.refuse_lost(chunk, &needs)? {
             let own = &self.chunks[chunk];
             let waits = needs.iter().find_map(|need| {
@@ -321,7 +321,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     }
 
     /// The requisites of a chunk, in the order in which Salt looks for them.
-    fn needs(&mut self, chunk: usize) -> Result<Rc<Vec<Need>>> {
+    fn needs(&mut self, chunk: usize) -> Result<Rc<Vec<ChunkRequisite>>> {
         if let Some(known) = &self.needs[chunk] {
             return Ok(known.clone());
         }
@@ -352,7 +352,11 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         Ok(needs)
     }
 
-    fn need(&self, (argument, kind): (&'static str, Option<Requisite>), one: Obj) -> Result<Need> {
+    fn need(
+        &self,
+        (argument, kind): (&'static str, Option<Requisite>),
+        one: Obj,
+    ) -> Result<ChunkRequisite> {
         let (module, name) = match &one {
             Obj::Str(_) | Obj::Markup(_) => (Key::from("id"), one),
             other => first(mapping(other)?)?,
@@ -362,7 +366,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             None => module,
         };
         let disabled = &self.options.disabled_requisites;
-        let mut need = Need {
+        let mut need = ChunkRequisite {
             argument,
             kind,
             is_disabled: disabled.iter().any(|name| name == argument),

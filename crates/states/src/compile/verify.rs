@@ -7,7 +7,7 @@ use super::keywords::{is_checked, is_moved, is_requisite};
 use super::mutual::Mutual;
 use super::python::{described, each, first, is_internal, item, items, key, text};
 use super::refusal::{Refusal, RefusalKind as Kind, Result, exception, path_of};
-use super::work::Work;
+use super::work::MinionCompile;
 
 /// A state module of a state, whose arguments are looked at.
 struct Place<'p> {
@@ -31,7 +31,7 @@ fn sls_of(body: &Obj) -> Result<String> {
     Ok(mapstack_pyobject::to_str(&item(body, &"__sls__".into())?)?)
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     /// Check the form of the states.
     pub(crate) fn verify(&mut self, high: &Obj) -> Result<()> {
         let Obj::Dict(high) = high else {

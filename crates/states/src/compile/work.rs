@@ -6,14 +6,14 @@ use mapstack_pyobject::Budget;
 use super::refusal::Refusal;
 
 /// The compilation of one minion's states.
-pub(crate) struct Work<'w> {
+pub(crate) struct MinionCompile<'w> {
     pub budget: &'w Budget<'w>,
     /// The rules of the version of Salt.
     pub behaviour: &'static Behaviour,
     pub refusals: Vec<Refusal>,
 }
 
-impl Work<'_> {
+impl MinionCompile<'_> {
     pub fn refuse(&mut self, refusal: Refusal) {
         self.refusals.push(refusal);
     }

@@ -2,12 +2,14 @@
 
 use mapstack::value::{Map, Value, json};
 use mapstack_pyobject::{Budget, Limits, Obj, repr};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, Refusal, RefusalKind};
+use mapstack_states::compile::{
+    CompileOptions, Compiler, LowDataError, LowState, Refusal, RefusalKind,
+};
 use mapstack_yaml::load_rendered;
 
 use super::words::{WATCHES, more, says, text, texts, version};
 
-fn compiled(record: &Map) -> Result<Vec<LowState>, Failed> {
+fn compiled(record: &Map) -> Result<Vec<LowState>, LowDataError> {
     let high = load_rendered(&text(record, "high"), &Default::default()).unwrap();
     let high = Obj::from_shared(&high.value);
     let budget = Budget::new(Limits::default(), None);
@@ -56,8 +58,8 @@ fn difference(record: &Map) -> Option<String> {
                 None => record.contains_key("result") && chunks == texts(record, "result"),
             }
         }
-        Err(Failed::Limit(_)) => false,
-        Err(Failed::Refused(refusals)) => {
+        Err(LowDataError::Limit(_)) => false,
+        Err(LowDataError::Refused(refusals)) => {
             let ends = refusals
                 .iter()
                 .any(|one| one.kind == RefusalKind::Exception);
@@ -108,7 +110,7 @@ fn recorded_high_data_gives_the_low_data_of_salt() {
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
 
-fn low(text: &str) -> Result<Vec<LowState>, Failed> {
+fn low(text: &str) -> Result<Vec<LowState>, LowDataError> {
     compiled(&Map::from_iter([("high", text), ("form", "low")]))
 }
 
@@ -120,10 +122,10 @@ fn shared_lists_grow_within_limits() {
          b: {{pkg: [installed], __sls__: s, __env__: base}}\n\
          __extend__: [{{a: {{file: [{items}], __sls__: s, __env__: base}}}}]\n"
     );
-    assert!(matches!(low(&doubled), Err(Failed::Limit(_))));
+    assert!(matches!(low(&doubled), Err(LowDataError::Limit(_))));
     let endless = "a: {pkg: &l [installed, []], __sls__: s, __env__: base}\n\
                    __extend__: [{a: {pkg: *l, __sls__: s, __env__: base}}]\n";
-    let Err(Failed::Refused(refusals)) = low(endless) else {
+    let Err(LowDataError::Refused(refusals)) = low(endless) else {
         panic!("Salt does not end");
     };
     assert!(refusals[0].message.contains("without end"), "{refusals:?}");

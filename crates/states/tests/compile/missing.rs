@@ -1,7 +1,7 @@
 //! Requisites that states give to states that are not there.
 
 use mapstack_pyobject::{Budget, Limits, Obj};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, RefusalKind};
+use mapstack_states::compile::{CompileOptions, Compiler, LowDataError, RefusalKind};
 
 #[test]
 fn a_requisite_for_a_missing_state_names_the_state_that_gives_it() {
@@ -11,7 +11,7 @@ fn a_requisite_for_a_missing_state_names_the_state_that_gives_it() {
     let high = Obj::from_shared(&mapstack_yaml::load(high).unwrap());
     let budget = Budget::new(Limits::default(), None);
     let low = Compiler::new(CompileOptions::default(), &budget).low(&high);
-    let Err(Failed::Refused(refused)) = low else {
+    let Err(LowDataError::Refused(refused)) = low else {
         panic!("not refused: {low:?}");
     };
     let said: Vec<_> = refused
@@ -41,7 +41,7 @@ fn an_extension_by_the_name_of_several_states_names_two_of_them() {
     let high = Obj::from_shared(&mapstack_yaml::load(high).unwrap());
     let budget = Budget::new(Limits::default(), None);
     let low = Compiler::new(CompileOptions::default(), &budget).low(&high);
-    let Err(Failed::Refused(refused)) = low else {
+    let Err(LowDataError::Refused(refused)) = low else {
         panic!("not refused: {low:?}");
     };
     let said: Vec<&str> = refused.iter().map(|one| &*one.message).collect();

@@ -3,7 +3,7 @@
 use mapstack::minion::SaltVersion;
 use mapstack::value::json;
 use mapstack_pyobject::{Budget, Limits, Obj, to_str};
-use mapstack_states::compile::{CompileOptions, Compiler, Failed, LowState, RefusalKind};
+use mapstack_states::compile::{CompileOptions, Compiler, LowDataError, LowState, RefusalKind};
 use mapstack_yaml::load;
 
 use super::high_data::different;
@@ -43,7 +43,7 @@ fn names(high: &str, form: Form) -> Result<Vec<String>, Vec<RefusalKind>> {
     };
     match made {
         Ok(low) => Ok(low.iter().map(name).collect()),
-        Err(Failed::Refused(refusals)) => Err(refusals.iter().map(|one| one.kind).collect()),
+        Err(LowDataError::Refused(refusals)) => Err(refusals.iter().map(|one| one.kind).collect()),
         Err(failed) => panic!("{failed:?}"),
     }
 }

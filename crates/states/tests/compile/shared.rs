@@ -7,7 +7,7 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, SaltVersion};
 use mapstack_pyobject::{Budget, Limits, Obj};
 use mapstack_states::compile::{CompileOptions, Compiler};
-use mapstack_states::{Compiled, Gatherer, TopOptions, Wanted, watches};
+use mapstack_states::{Compiled, Gatherer, RequestedStates, TopOptions, watches};
 
 fn engine() -> Engine {
     let files = MemoryFiles::new()
@@ -78,7 +78,7 @@ fn the_states_are_those_of_the_low_data() {
     let engine = engine();
     let gatherer = Gatherer::new(&engine, TopOptions::default());
     for minion in minions() {
-        let high = gatherer.high(&minion, Wanted::Highstate);
+        let high = gatherer.high(&minion, RequestedStates::Highstate);
         let budget = Budget::new(Limits::default(), None);
         let options = CompileOptions {
             watches: &|module| watches(module, SaltVersion::default()),

@@ -5,8 +5,8 @@ use mapstack::loader::MemoryFiles;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::{Map, Value, json};
 use mapstack_pyobject::{Budget, Limits, Obj};
-use mapstack_states::compile::{Compiler, Failed, LowState, Refusal, RefusalKind};
-use mapstack_states::{Gatherer, Top, TopOptions, Wanted};
+use mapstack_states::compile::{Compiler, LowDataError, LowState, Refusal, RefusalKind};
+use mapstack_states::{Gatherer, RequestedStates, Top, TopOptions};
 
 use super::words::{WATCHES, more, says, text, texts, version};
 
@@ -39,11 +39,11 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
         .map_or("base".into(), ToString::to_string);
     let form = text(record, "form");
     let wanted = match &*form {
-        "sls" | "low_sls" => Wanted::Sls {
+        "sls" | "low_sls" => RequestedStates::Sls {
             saltenv: &saltenv,
             names: &names,
         },
-        _ => Wanted::Highstate,
+        _ => RequestedStates::Highstate,
     };
     let made = gatherer.high(&minion, wanted);
     let top = match &made.top {
@@ -65,7 +65,7 @@ fn ours(record: &Map) -> Result<String, Vec<Refusal>> {
     };
     match low {
         Ok(value) => Ok(json::dumps(&value, &json::DumpOptions::default()).unwrap()),
-        Err(Failed::Refused(refusals)) => Err(refusals),
+        Err(LowDataError::Refused(refusals)) => Err(refusals),
         Err(failed) => panic!("{failed:?}"),
     }
 }

@@ -155,14 +155,14 @@ fn unknown_handler(name: &str) -> CodecError {
 }
 
 /// A run of bytes that does not decode.
-struct Bad {
+struct UndecodableRun {
     start: usize,
     len: usize,
     reason: &'static str,
 }
 
 /// Reads the character at a position; returns it and its length in bytes.
-type ReadCharacter = fn(&[u8], usize) -> Result<(char, usize), Bad>;
+type ReadCharacter = fn(&[u8], usize) -> Result<(char, usize), UndecodableRun>;
 
 /// `bytes.decode(encoding, errors)`.
 ///
@@ -215,10 +215,10 @@ pub fn decode(bytes: &[u8], encoding: &str, errors: &str) -> Result<String> {
     Ok(out)
 }
 
-fn ascii_at(bytes: &[u8], at: usize) -> Result<(char, usize), Bad> {
+fn ascii_at(bytes: &[u8], at: usize) -> Result<(char, usize), UndecodableRun> {
     match bytes[at] {
         byte if byte.is_ascii() => Ok((char::from(byte), 1)),
-        _ => Err(Bad {
+        _ => Err(UndecodableRun {
             start: at,
             len: 1,
             reason: "ordinal not in range(128)",
@@ -226,7 +226,7 @@ fn ascii_at(bytes: &[u8], at: usize) -> Result<(char, usize), Bad> {
     }
 }
 
-fn utf8_at(bytes: &[u8], at: usize) -> Result<(char, usize), Bad> {
+fn utf8_at(bytes: &[u8], at: usize) -> Result<(char, usize), UndecodableRun> {
     let window = &bytes[at..bytes.len().min(at + 4)];
     let (valid, error_len) = match std::str::from_utf8(window) {
         Ok(_) => (window.len(), None),
@@ -239,17 +239,17 @@ fn utf8_at(bytes: &[u8], at: usize) -> Result<(char, usize), Bad> {
         return Ok((c, c.len_utf8()));
     }
     Err(match error_len.flatten() {
-        None => Bad {
+        None => UndecodableRun {
             start: at,
             len: window.len(),
             reason: "unexpected end of data",
         },
-        Some(1) if !(0xc2..=0xf4).contains(&bytes[at]) => Bad {
+        Some(1) if !(0xc2..=0xf4).contains(&bytes[at]) => UndecodableRun {
             start: at,
             len: 1,
             reason: "invalid start byte",
         },
-        Some(len) => Bad {
+        Some(len) => UndecodableRun {
             start: at,
             len,
             reason: "invalid continuation byte",
@@ -257,8 +257,8 @@ fn utf8_at(bytes: &[u8], at: usize) -> Result<(char, usize), Bad> {
     })
 }
 
-fn cannot_decode(codec: &str, bytes: &[u8], bad: &Bad) -> CodecError {
-    let Bad { start, len, reason } = bad;
+fn cannot_decode(codec: &str, bytes: &[u8], bad: &UndecodableRun) -> CodecError {
+    let UndecodableRun { start, len, reason } = bad;
     let what = if *len == 1 {
         format!("byte {:#04x} in position {start}", bytes[*start])
     } else {

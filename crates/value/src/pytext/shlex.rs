@@ -5,7 +5,7 @@
 
 /// A command line that ends too early; the messages are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfinished {
+pub enum UnfinishedCommand {
     /// A quotation mark without its partner.
     #[error("No closing quotation")]
     Quotation,
@@ -22,8 +22,8 @@ pub enum Unfinished {
 /// ```
 ///
 /// # Errors
-/// [`Unfinished`] where a quotation or an escape has no end.
-pub fn split(line: &str) -> Result<Vec<String>, Unfinished> {
+/// [`UnfinishedCommand`] where a quotation or an escape has no end.
+pub fn split(line: &str) -> Result<Vec<String>, UnfinishedCommand> {
     split_quoted(line, &['"'])
 }
 
@@ -37,7 +37,7 @@ pub fn split(line: &str) -> Result<Vec<String>, Unfinished> {
 ///
 /// # Errors
 /// As [`split`].
-pub fn split_quoted(line: &str, quotes: &[char]) -> Result<Vec<String>, Unfinished> {
+pub fn split_quoted(line: &str, quotes: &[char]) -> Result<Vec<String>, UnfinishedCommand> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
@@ -47,10 +47,13 @@ pub fn split_quoted(line: &str, quotes: &[char]) -> Result<Vec<String>, Unfinish
             quote if quote == '\'' || quotes.contains(&quote) => {
                 let word = word.get_or_insert_default();
                 loop {
-                    match chars.next().ok_or(Unfinished::Quotation)? {
+                    match chars.next().ok_or(UnfinishedCommand::Quotation)? {
                         end if end == quote => break,
                         // Nothing else can be escaped between quotes, and nothing at all between single ones.
-                        '\\' if quote != '\'' => match chars.next().ok_or(Unfinished::Escape)? {
+                        '\\' if quote != '\'' => match chars
+                            .next()
+                            .ok_or(UnfinishedCommand::Escape)?
+                        {
                             escaped if escaped == quote || escaped == '\\' => word.push(escaped),
                             other => word.extend(['\\', other]),
                         },
@@ -60,7 +63,7 @@ pub fn split_quoted(line: &str, quotes: &[char]) -> Result<Vec<String>, Unfinish
             }
             '\\' => word
                 .get_or_insert_default()
-                .push(chars.next().ok_or(Unfinished::Escape)?),
+                .push(chars.next().ok_or(UnfinishedCommand::Escape)?),
             other => word.get_or_insert_default().push(other),
         }
     }
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_python() {
-        let cases: [(&str, Result<&[&str], Unfinished>); 10] = [
+        let cases: [(&str, Result<&[&str], UnfinishedCommand>); 10] = [
             ("", Ok(&[])),
             ("  a  b\tc\n", Ok(&["a", "b", "c"])),
             ("a'b c'd \"e f\"", Ok(&["ab cd", "e f"])),
@@ -82,9 +85,9 @@ mod tests {
             (r"a\ b '\'", Ok(&["a b", r"\"])),
             (r#""\"\\\a$x""#, Ok(&[r#""\\a$x"#])),
             ("a # b", Ok(&["a", "#", "b"])),
-            ("'a", Err(Unfinished::Quotation)),
-            ("\"a\\", Err(Unfinished::Escape)),
-            ("a\\", Err(Unfinished::Escape)),
+            ("'a", Err(UnfinishedCommand::Quotation)),
+            ("\"a\\", Err(UnfinishedCommand::Escape)),
+            ("a\\", Err(UnfinishedCommand::Escape)),
         ];
         for (line, expected) in cases {
             let expected =

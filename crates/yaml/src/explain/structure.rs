@@ -2,11 +2,11 @@
 
 use crate::events::{Event, EventKind, Events, Style};
 
-use super::{Explained, Line, Refused, blanks};
+use super::{Advice, Line, Refused, blanks};
 
 impl<'t> Refused<'t> {
     /// Something else than the next key of a mapping, or the next item of a list.
-    pub(super) fn out_of_structure(&self) -> Explained {
+    pub(super) fn out_of_structure(&self) -> Advice {
         let at = self.error.mark.offset;
         let line = self.lines.get(self.line).copied();
         let line = line.unwrap_or(Line {
@@ -21,14 +21,14 @@ impl<'t> Refused<'t> {
     }
 
     /// Text that follows a value on its line.
-    fn behind_a_value(&self, before: &Line<'_>) -> Explained {
+    fn behind_a_value(&self, before: &Line<'_>) -> Advice {
         let at = self.error.mark.offset;
         let last = self.last_scalar();
         match before.text.trim_end().chars().last() {
             Some(quote @ ('"' | '\'')) => {
                 let opened = last.map_or(at, |scalar| scalar.start.offset);
                 if opened < before.start {
-                    return Explained::new(
+                    return Advice::new(
                         opened,
                         "the quote opened here is closed by the next quote",
                         "close it where the value ends",
@@ -39,16 +39,16 @@ impl<'t> Refused<'t> {
                     '"' => "write a quote inside the text as `\\\"`, or use single quotes",
                     _ => "write a quote inside the text twice, or use double quotes",
                 };
-                Explained::new(at, "text follows the closing quote", advice)
+                Advice::new(at, "text follows the closing quote", advice)
             }
             Some(close @ (']' | '}')) => {
                 let problem = match self.character() {
                     Some(']' | '}') => "a bracket is closed that was not opened".to_owned(),
                     _ => format!("text follows the closing `{close}`"),
                 };
-                Explained::new(at, problem, "remove it, or put the whole value in quotes")
+                Advice::new(at, problem, "remove it, or put the whole value in quotes")
             }
-            _ => Explained::new(
+            _ => Advice::new(
                 at,
                 "text follows the value",
                 "put the whole value in quotes, or begin a new line",
@@ -57,7 +57,7 @@ impl<'t> Refused<'t> {
     }
 
     /// The line that begins with something else than the block needs, or in no column of it.
-    fn first_on_its_line(&self, line: &Line<'t>) -> Explained {
+    fn first_on_its_line(&self, line: &Line<'t>) -> Advice {
         let at = self.error.mark.offset;
         let column = self.error.mark.column;
         let base = self.error.context.map_or(0, |context| context.start.column);
@@ -70,7 +70,7 @@ impl<'t> Refused<'t> {
                 "this line has {} the text of the block has {first}",
                 blanks(column)
             );
-            return Explained::new(at, problem, advice);
+            return Advice::new(at, problem, advice);
         }
         if column > base
             && let Some(deeper) = self.deeper_column(column)
@@ -83,20 +83,20 @@ impl<'t> Refused<'t> {
                 "this line has {} its neighbours have {deeper}, and the block around them {base}",
                 blanks(column)
             );
-            return Explained::new(at, problem, advice);
+            return Advice::new(at, problem, advice);
         }
         match self.error.problem {
-            "did not find expected key" if line.is_item() => Explained::new(
+            "did not find expected key" if line.is_item() => Advice::new(
                 at,
                 "a list item is among the keys of a mapping",
                 "remove the `- `, or indent the item to put it below a key",
             ),
-            "did not find expected key" => Explained::new(
+            "did not find expected key" => Advice::new(
                 at,
                 "expected a key of the mapping",
                 "indent the line like the other keys, or quote the value before it",
             ),
-            _ => Explained::new(
+            _ => Advice::new(
                 at,
                 format!("{} is among the items of a list", line.shown()),
                 "start the line with `- `, or indent it differently",

@@ -28,7 +28,7 @@ pub use progress::{FetchStage, Progress};
 
 /// The changes of a fetch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Updated {
+pub struct FetchedChanges {
     /// References that are new.
     pub new: Vec<String>,
     /// References that lead elsewhere now.
@@ -37,7 +37,7 @@ pub struct Updated {
     pub gone: Vec<String>,
 }
 
-impl Updated {
+impl FetchedChanges {
     /// True if everything is as it was.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -45,7 +45,7 @@ impl Updated {
     }
 }
 
-impl fmt::Display for Updated {
+impl fmt::Display for FetchedChanges {
     /// The numbers of references that changed in each way: `branches and tags: 2 new, 1 gone`, or `up to date`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_nothing() {
@@ -141,7 +141,7 @@ pub fn fetch(
     mirrors: &Path,
     progress: &Progress,
     interrupt: &AtomicBool,
-) -> Result<Updated> {
+) -> Result<FetchedChanges> {
     let url = origin.shown();
     if origin.local().is_some() {
         return Err(FetchError::Local(url));
@@ -152,7 +152,7 @@ pub fn fetch(
     })?;
     let mirror = origin.repository(mirrors);
     fs::create_dir_all(mirrors).map_err(io_at(mirrors))?;
-    let _held = Held::take(&url, beside(&mirror, "lock"))?;
+    let _held = RepositoryLock::take(&url, beside(&mirror, "lock"))?;
     sweep(mirrors, &mirror)?;
     let fetch = Fetch {
         origin,
@@ -175,9 +175,9 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> FetchError + use<> {
 }
 
 /// An exclusive lock. It ends with the process, however that ends.
-struct Held(File);
+struct RepositoryLock(File);
 
-impl Held {
+impl RepositoryLock {
     fn take(url: &str, path: PathBuf) -> Result<Self> {
         let opened = File::options().create(true).append(true).open(&path);
         let file = match opened {
@@ -187,7 +187,7 @@ impl Held {
         // A program that a killed fetch was about to start holds the lock until it runs, which is soon.
         for wait in [20, 40, 80, 0].map(Duration::from_millis) {
             match file.try_lock() {
-                Ok(()) => return Ok(Held(file)),
+                Ok(()) => return Ok(RepositoryLock(file)),
                 Err(TryLockError::WouldBlock) => thread::sleep(wait),
                 Err(TryLockError::Error(source)) => return Err(FetchError::Io { path, source }),
             }
@@ -199,7 +199,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for RepositoryLock {
     fn drop(&mut self) {
         // Closing the file is not enough: a program that another thread is about to run has it open, too.
         let _ = self.0.unlock();
@@ -316,7 +316,7 @@ struct Fetch<'f> {
 }
 
 impl Fetch<'_> {
-    fn run(&self, mirrors: &Path) -> Result<Updated> {
+    fn run(&self, mirrors: &Path) -> Result<FetchedChanges> {
         let workshop = &self.workshop.0;
         let is_first = !self.mirror.exists();
         let held = if is_first {
@@ -561,8 +561,11 @@ fn words(e: &dyn std::error::Error) -> String {
     words
 }
 
-fn difference(before: &BTreeMap<String, ObjectId>, after: &BTreeMap<String, ObjectId>) -> Updated {
-    let mut updated = Updated::default();
+fn difference(
+    before: &BTreeMap<String, ObjectId>,
+    after: &BTreeMap<String, ObjectId>,
+) -> FetchedChanges {
+    let mut updated = FetchedChanges::default();
     for (name, id) in after {
         match before.get(name) {
             None => updated.new.push(name.clone()),

@@ -182,7 +182,7 @@ impl Git<'_> {
         said: &Receiver<Vec<u8>>,
     ) -> Result<(ExitStatus, Vec<u8>, Vec<String>), String> {
         let mut output = Vec::new();
-        let mut heard = Heard::default();
+        let mut heard = ProgramOutput::default();
         let mut last = Instant::now();
         let mut ended: Option<(ExitStatus, Instant)> = None;
         let (mut all_printed, mut all_said) = (false, false);
@@ -252,12 +252,12 @@ fn listened(mut from: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
 
 /// The lines that were heard, but those of progress.
 #[derive(Default)]
-struct Heard {
+struct ProgramOutput {
     line: Vec<u8>,
     kept: Vec<String>,
 }
 
-impl Heard {
+impl ProgramOutput {
     fn take(&mut self, bytes: &[u8], progress: &Progress) {
         for byte in bytes {
             match byte {

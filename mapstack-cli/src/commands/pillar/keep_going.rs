@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use mapstack::Error;
 use mapstack::minion::Minion;
 use mapstack::value::Map;
-use mapstack_frontend::inputs::Warn as _;
+use mapstack_frontend::inputs::WarningSink as _;
 use mapstack_report::pillar::{check, lost, of_one_or_many};
 
 use super::Pillar;

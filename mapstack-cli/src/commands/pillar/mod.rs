@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use mapstack::Error;
 use mapstack::value::Map;
-use mapstack_frontend::inputs::Warn as _;
+use mapstack_frontend::inputs::WarningSink as _;
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{Chosen, PillarFlags, PillarJob, Stacks};
-use mapstack_report::pillar::{Traced, lost, of_one_or_many};
+use mapstack_frontend::inputs::{PillarFlags, PillarJob, SelectedMinions, Stacks};
+use mapstack_report::pillar::{TracedMinions, lost, of_one_or_many};
 
 use crate::forms::{Format, Output};
 use crate::memory;
@@ -82,7 +82,7 @@ impl Pillar {
 /// Print the pillars, up to the first error of one that could be read.
 fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     let job = args.job(reporter)?;
-    let Chosen { minions, many } = &job.chosen;
+    let SelectedMinions { minions, many } = &job.chosen;
     let broken: Vec<&Error> = minions
         .iter()
         .filter_map(|(_, minion)| minion.as_ref().err())
@@ -90,7 +90,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     if reporter.is_strict() {
         reporter.errors(reporter.redact_all(broken.iter().copied()))?;
     }
-    let (mut all, mut traced, mut kept) = (Map::new(), Traced::default(), Vec::new());
+    let (mut all, mut traced, mut kept) = (Map::new(), TracedMinions::default(), Vec::new());
     for (id, minion) in minions
         .iter()
         .filter_map(|(id, minion)| Some((id, minion.as_ref().ok()?)))
@@ -130,7 +130,7 @@ fn stopping(args: &Pillar, reporter: &Reporter) -> Result<(), Failure> {
     reporter.errors(reporter.redact_all(broken.into_iter().chain(&kept)))
 }
 
-fn print_trace(traced: &Traced, format: Format) -> Result<(), Failure> {
+fn print_trace(traced: &TracedMinions, format: Format) -> Result<(), Failure> {
     match format {
         Format::Yaml => output::write_listing(&traced.text()),
         Format::Json => output::write_json(&traced.rows()),

@@ -40,7 +40,7 @@ struct Fleet {
 }
 
 /// The measurements of a run.
-struct Taken {
+struct RunMeasurements {
     time: Duration,
     peak: u64,
 }
@@ -73,18 +73,18 @@ impl Fleet {
     }
 
     /// Run the command with more arguments.
-    fn run(&self, sh: &Shell, more: &[&str]) -> Result<Taken> {
+    fn run(&self, sh: &Shell, more: &[&str]) -> Result<RunMeasurements> {
         self.run_as(Command::new(mapstack(sh)?), more)
     }
 
     /// The same on one core, with all its threads.
-    fn run_on_one_core(&self, sh: &Shell, more: &[&str]) -> Result<Taken> {
+    fn run_on_one_core(&self, sh: &Shell, more: &[&str]) -> Result<RunMeasurements> {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", "0"]).arg(mapstack(sh)?);
         self.run_as(command, more)
     }
 
-    fn run_as(&self, mut command: Command, more: &[&str]) -> Result<Taken> {
+    fn run_as(&self, mut command: Command, more: &[&str]) -> Result<RunMeasurements> {
         command.arg("fleet").args(&self.formulas).args(more);
         command
             .arg("--root")
@@ -106,7 +106,7 @@ impl Fleet {
         };
         let time = started.elapsed();
         if status.success() {
-            Ok(Taken { time, peak })
+            Ok(RunMeasurements { time, peak })
         } else {
             Err("mapstack fleet failed".into())
         }
@@ -138,7 +138,7 @@ fn against_the_reference(sh: &Shell, directory: &Path) -> Result {
     let (minions, formulas) = (1_000_u32, 20_u32);
     println!("{minions} minions, {formulas} formulas");
     let fleet = Fleet::new(sh, directory, minions.into(), formulas.into())?;
-    let best = |run: &dyn Fn() -> Result<Taken>| -> Result<Taken> {
+    let best = |run: &dyn Fn() -> Result<RunMeasurements>| -> Result<RunMeasurements> {
         let mut runs = (0..5).map(|_| run()).collect::<Result<Vec<_>>>()?;
         runs.sort_by_key(|taken| taken.time);
         Ok(runs.swap_remove(0))

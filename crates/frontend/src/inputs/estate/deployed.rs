@@ -34,7 +34,12 @@ enum Kind {
 
 impl Deployment {
     /// The deployment that a configuration describes, in the folders of a checkout; nothing where it sets no roots.
-    pub fn of(config: Option<&Config>, folders: &Folders, layout: &Layout, given: &Given) -> Self {
+    pub fn of(
+        config: Option<&Config>,
+        folders: &Folders,
+        layout: &Layout,
+        given: &DeployedPaths,
+    ) -> Self {
         let mut found = Deployment::default();
         let lists = |option: &str| {
             let config = config.filter(|config| config.is_set(option));
@@ -65,7 +70,14 @@ impl Deployment {
         found
     }
 
-    fn read(&mut self, envs: &Map, kind: Kind, folders: &Folders, layout: &Layout, given: &Given) {
+    fn read(
+        &mut self,
+        envs: &Map,
+        kind: Kind,
+        folders: &Folders,
+        layout: &Layout,
+        given: &DeployedPaths,
+    ) {
         for (env, listed) in envs {
             let listed = match listed {
                 Value::Str(one) => vec![one.to_string()],
@@ -114,9 +126,9 @@ impl Deployment {
 
 /// The deployed paths that a project's file gives, with folders below the checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given(pub Vec<(String, PathBuf)>);
+pub struct DeployedPaths(pub Vec<(String, PathBuf)>);
 
-impl Given {
+impl DeployedPaths {
     /// Add paths that others say, unless they are given.
     pub fn add(&mut self, more: &[(String, PathBuf)]) {
         let is_new = |path: &str| self.0.iter().all(|(known, _)| known != path);
@@ -212,7 +224,7 @@ mod tests {
             ..Layout::default()
         };
         let config = Config::parse(config.as_bytes(), "master", ConfigKind::Master).unwrap();
-        Deployment::of(Some(&config), &of, &layout, &Given::default())
+        Deployment::of(Some(&config), &of, &layout, &DeployedPaths::default())
     }
 
     #[test]

@@ -13,7 +13,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::yaml;
 
 use super::folders::Folders;
-use super::made_up::{Wanted, wanted};
+use super::made_up::{TargetFacts, wanted};
 use super::tools::Tools;
 use super::top_text;
 
@@ -55,9 +55,9 @@ pub struct FoundMinions {
 
 /// Puts grains over those of a minion that are known when minions are looked for.
 #[derive(Clone)]
-pub(crate) struct GivenGrains(Arc<Give>);
+pub(crate) struct GivenGrains(Arc<IdReceiver>);
 
-type Give = dyn Fn(Minion) -> Result<Minion, Error> + Send + Sync;
+type IdReceiver = dyn Fn(Minion) -> Result<Minion, Error> + Send + Sync;
 
 impl GivenGrains {
     /// Grains that something gives a minion.
@@ -246,7 +246,7 @@ struct MinionFacts {
     is_made_up: bool,
     platform: Option<&'static str>,
     grains: Map,
-    wanted: Vec<Wanted>,
+    wanted: Vec<TargetFacts>,
 }
 
 /// The minions that were found so far.
@@ -469,7 +469,7 @@ impl Search<'_> {
 
     /// The ids that top files and nodegroups name, and a minion for each other target that can be met.
     fn targets(&self, found: &mut GatheredMinions) {
-        let mut made_up: BTreeMap<String, (Wanted, String, String)> = BTreeMap::new();
+        let mut made_up: BTreeMap<String, (TargetFacts, String, String)> = BTreeMap::new();
         let of_groups = self.nodegroups.keys().map(|name| top_text::Target {
             expression: name.to_string(),
             matcher: Some("nodegroup".into()),

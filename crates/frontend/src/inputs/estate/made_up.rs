@@ -10,7 +10,7 @@ use super::top_text::Target;
 
 /// The facts that a minion needs for a target to mean it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wanted {
+pub struct TargetFacts {
     /// The id, if the target is about it.
     pub id: Option<String>,
     /// The shell pattern that the id was made for, if it is not literally the target.
@@ -29,7 +29,7 @@ const ALTERNATIVES: usize = 8;
 
 /// The facts that meet a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those
 /// about the pillar, are left out; of a target that has no others, nothing is known.
-pub fn wanted(target: &Target, nodegroups: &Map) -> Vec<Wanted> {
+pub fn wanted(target: &Target, nodegroups: &Map) -> Vec<TargetFacts> {
     let expression = target.expression.trim();
     let of_one = |letter: &str| term(&format!("{letter}@{expression}"), nodegroups, 0);
     match target.matcher.as_deref() {
@@ -48,12 +48,12 @@ pub fn wanted(target: &Target, nodegroups: &Map) -> Vec<Wanted> {
     }
 }
 
-fn one(wanted: Option<Wanted>) -> Vec<Wanted> {
+fn one(wanted: Option<TargetFacts>) -> Vec<TargetFacts> {
     wanted.into_iter().collect()
 }
 
-fn compound(expression: &str, nodegroups: &Map, depth: usize) -> Vec<Wanted> {
-    let mut all = vec![Wanted::default()];
+fn compound(expression: &str, nodegroups: &Map, depth: usize) -> Vec<TargetFacts> {
+    let mut all = vec![TargetFacts::default()];
     let (mut level, mut is_not, mut is_met) = (0_usize, false, vec![false]);
     for word in expression.split_whitespace() {
         match word {
@@ -61,7 +61,7 @@ fn compound(expression: &str, nodegroups: &Map, depth: usize) -> Vec<Wanted> {
             ")" => level = level.saturating_sub(1),
             "not" => is_not = true,
             "or" if level == 0 && all.len() < ALTERNATIVES => {
-                all.push(Wanted::default());
+                all.push(TargetFacts::default());
                 is_met.push(false);
             }
             "and" | "or" => {}
@@ -82,7 +82,7 @@ fn compound(expression: &str, nodegroups: &Map, depth: usize) -> Vec<Wanted> {
         .collect()
 }
 
-fn nodegroup(name: &str, nodegroups: &Map, depth: usize) -> Vec<Wanted> {
+fn nodegroup(name: &str, nodegroups: &Map, depth: usize) -> Vec<TargetFacts> {
     let Some(group) = nodegroups.get(name).filter(|_| depth < DEPTH) else {
         return Vec::new();
     };
@@ -107,7 +107,7 @@ fn is_operator(word: &str) -> bool {
     matches!(word, "and" | "or" | "not" | "(" | ")")
 }
 
-fn term(word: &str, nodegroups: &Map, depth: usize) -> Option<Wanted> {
+fn term(word: &str, nodegroups: &Map, depth: usize) -> Option<TargetFacts> {
     let Some((letter, rest)) = word.split_once('@') else {
         return id(word);
     };
@@ -127,23 +127,23 @@ fn term(word: &str, nodegroups: &Map, depth: usize) -> Option<Wanted> {
             let (path, pattern) = rest.rsplit_once(':')?;
             grain(&format!("{path}:{}", example(pattern)?))
         }
-        "E" => id(&example(rest)?).map(|wanted| Wanted {
+        "E" => id(&example(rest)?).map(|wanted| TargetFacts {
             // It could be another one.
             pattern: wanted.id.clone(),
             ..wanted
         }),
         "L" => id(rest.split(',').next()?),
         "N" => nodegroup(rest, nodegroups, depth).into_iter().next(),
-        "S" => Some(Wanted {
+        "S" => Some(TargetFacts {
             grains: vec![(vec!["ipv4".into()], rest.split('/').next()?.into())],
-            ..Wanted::default()
+            ..TargetFacts::default()
         }),
         _ => None,
     }
 }
 
 /// An id that a shell pattern means; of `*` alone, none in particular.
-fn id(pattern: &str) -> Option<Wanted> {
+fn id(pattern: &str) -> Option<TargetFacts> {
     if pattern.is_empty() || pattern.chars().all(|c| c == '*') {
         return None;
     }
@@ -152,10 +152,10 @@ fn id(pattern: &str) -> Option<Wanted> {
         true => pattern.to_owned(),
         false => met_by(pattern)?,
     };
-    Some(Wanted {
+    Some(TargetFacts {
         id: Some(id),
         pattern: (!is_named).then(|| pattern.to_owned()),
-        ..Wanted::default()
+        ..TargetFacts::default()
     })
 }
 
@@ -235,7 +235,7 @@ fn example(pattern: &str) -> Option<String> {
 }
 
 /// A grain, of the newest platform that has it, or beside those of a platform.
-fn grain(term: &str) -> Option<Wanted> {
+fn grain(term: &str) -> Option<TargetFacts> {
     let (path, value) = term.rsplit_once(':')?;
     let path: Vec<String> = path.split(':').map(str::to_owned).collect();
     let wanted = Fnmatch::new(value);
@@ -246,9 +246,9 @@ fn grain(term: &str) -> Option<Wanted> {
             own.is_some_and(|own| own.as_list().is_none() && wanted.matches(&own.to_string()))
         };
         if let Some(platform) = platforms::all().iter().rev().find(has) {
-            return Some(Wanted {
+            return Some(TargetFacts {
                 platform: Some(platform.name),
-                ..Wanted::default()
+                ..TargetFacts::default()
             });
         }
     }
@@ -256,14 +256,14 @@ fn grain(term: &str) -> Option<Wanted> {
         true => met_by(value).unwrap_or_else(|| "any".into()),
         false => value.to_owned(),
     };
-    Some(Wanted {
+    Some(TargetFacts {
         grains: vec![(path, value)],
-        ..Wanted::default()
+        ..TargetFacts::default()
     })
 }
 
-impl Wanted {
-    fn add(&mut self, other: Wanted) {
+impl TargetFacts {
+    fn add(&mut self, other: TargetFacts) {
         if self.id.is_none() {
             (self.id, self.pattern) = (other.id, other.pattern);
         }
@@ -350,7 +350,10 @@ mod tests {
             line: 1,
         };
         let groups = Map::from_iter([("db", "G@roles:db and db*"), ("two", "a.org,b.org")]);
-        wanted(&target, &groups).iter().map(Wanted::name).collect()
+        wanted(&target, &groups)
+            .iter()
+            .map(TargetFacts::name)
+            .collect()
     }
 
     #[test]
@@ -393,14 +396,14 @@ mod tests {
     #[test]
     fn roles_are_lists_and_grains_of_a_platform_stay_text() {
         let mut grains = Map::from_iter([("virtual", "physical")]);
-        let wanted = Wanted {
+        let wanted = TargetFacts {
             grains: vec![
                 (vec!["roles".into()], "db".into()),
                 (vec!["roles".into()], "web".into()),
                 (vec!["virtual".into()], "kvm".into()),
                 (vec!["a".into(), "b".into()], "c".into()),
             ],
-            ..Wanted::default()
+            ..TargetFacts::default()
         };
         wanted.apply(&mut grains);
         assert_eq!(

@@ -14,7 +14,7 @@ mod top_text;
 pub(crate) use layout::is_trial;
 pub use layout::{Layout, Root};
 
-pub(crate) use deployed::{Deployment, Given};
+pub(crate) use deployed::{DeployedPaths, Deployment};
 pub(crate) use folders::Folders;
 pub(crate) use ids::{Assumed, GivenGrains, Search};
 pub use ids::{FoundMinion, FoundMinions};

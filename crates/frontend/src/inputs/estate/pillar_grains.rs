@@ -9,7 +9,7 @@ use mapstack::{Error, ErrorKind};
 use super::ids::{FoundMinions, GivenGrains, extend};
 use crate::inputs::flags::{EngineFlags, Facts, Files, Functions};
 use crate::inputs::functions::MemoryOf;
-use crate::inputs::pillars::{ConfiguredPillars, Silent};
+use crate::inputs::pillars::{ConfiguredPillars, NoWarnings};
 use crate::inputs::{InputError, Project};
 
 /// The limit on compiles of a pillar with the grains that it gave before. A pillar that does not depend on them gives the
@@ -49,7 +49,7 @@ impl PillarGrains {
     /// The project has no pillar, or its files cannot be opened.
     fn of(key: &str, flags: EngineFlags<'_>, memory: MemoryOf) -> Result<Self, InputError> {
         // The verb warns of the same files.
-        match ConfiguredPillars::of(None, flags, memory, &Silent)? {
+        match ConfiguredPillars::of(None, flags, memory, &NoWarnings)? {
             Some(pillars) => Ok(PillarGrains {
                 key: key.into(),
                 pillars,

@@ -33,7 +33,7 @@ enum Body {
 }
 
 /// An assignment target as it was written.
-struct Written {
+struct WrittenTarget {
     /// The target, or Jinja's word for what cannot be assigned to.
     target: std::result::Result<Target, &'static str>,
     span: Span,
@@ -295,15 +295,15 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn assignable(&self, written: Written) -> Result<Target> {
-        let Written { target, span, line } = written;
+    fn assignable(&self, written: WrittenTarget) -> Result<Target> {
+        let WrittenTarget { target, span, line } = written;
         target.map_err(|class| {
             Failure::new(format!("can't assign to {}", quote_str(class)), span, line)
         })
     }
 
     /// One target, or several with commas between them.
-    fn written_target(&mut self, with_namespace: bool) -> Result<Written> {
+    fn written_target(&mut self, with_namespace: bool) -> Result<WrittenTarget> {
         let start = self.start();
         let mut line = self.line();
         let mut items = Vec::new();
@@ -324,14 +324,14 @@ impl<'s> Parser<'s> {
             return Err(self.fail(format!("Expected an expression, got {}", self.described())));
         }
         let targets: std::result::Result<Vec<Target>, _> = items.into_iter().collect();
-        Ok(Written {
+        Ok(WrittenTarget {
             target: targets.map(Target::Tuple).map_err(|_| "tuple"),
             span: self.since(start),
             line,
         })
     }
 
-    fn target_item(&mut self, with_namespace: bool) -> Result<Written> {
+    fn target_item(&mut self, with_namespace: bool) -> Result<WrittenTarget> {
         let (start, line) = (self.start(), self.line());
         if with_namespace
             && let Some(name) = self.name().filter(|name| !is_constant(name))
@@ -343,14 +343,14 @@ impl<'s> Parser<'s> {
                 self.shared(name),
                 self.identifier()?.into(),
             ));
-            return Ok(Written {
+            return Ok(WrittenTarget {
                 target,
                 span: self.since(start),
                 line,
             });
         }
         let node = self.primary()?;
-        Ok(Written {
+        Ok(WrittenTarget {
             span: node.expr.span,
             line: node.line,
             target: as_target(node.expr.kind),

@@ -9,7 +9,7 @@ use super::Subject;
 use crate::origins::text_of;
 use crate::pillar::files::PillarFile;
 use crate::suppress::promised;
-use crate::templates::{Parsed, names};
+use crate::templates::{LocatedTemplate, names};
 use crate::{Finding, Level, pillar_keys};
 
 /// A finding about a lack, with where the value comes from.
@@ -23,7 +23,7 @@ pub(super) fn explained(subject: &Subject<'_>, error: &Error, finding: Finding) 
         return finding;
     };
     let source = &file.source;
-    let parsed = Parsed::of(source.path.clone(), source.shown.clone(), &source.text);
+    let parsed = LocatedTemplate::of(source.path.clone(), source.shown.clone(), &source.text);
     let Some(parsed) = parsed else {
         return finding;
     };
@@ -38,7 +38,7 @@ pub(super) fn explained(subject: &Subject<'_>, error: &Error, finding: Finding) 
 }
 
 /// The variable of an expression that a statement binds, with the last such statement before it.
-fn origin<'p>(parsed: &'p Parsed, place: &Place) -> Option<(&'p str, &'p Stmt)> {
+fn origin<'p>(parsed: &'p LocatedTemplate, place: &Place) -> Option<(&'p str, &'p Stmt)> {
     let said = place.source.get(place.start..place.end)?;
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = said.split(|c| !is_part(c)).collect();
@@ -60,7 +60,7 @@ fn origin<'p>(parsed: &'p Parsed, place: &Place) -> Option<(&'p str, &'p Stmt)> 
 /// A finding with the statement that a variable comes from.
 fn told(
     subject: &Subject<'_>,
-    parsed: &Parsed,
+    parsed: &LocatedTemplate,
     variable: &str,
     stmt: &Stmt,
     finding: Finding,

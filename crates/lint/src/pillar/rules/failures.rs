@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Content, Finding, Level, NOT_FETCHED, Rule, Unanswered, of_assumed_grains, offline, on,
+    CallsWithoutAnswer, Content, Finding, Level, NOT_FETCHED, Rule, of_assumed_grains, offline, on,
     rule_of_failure, unanswered_by,
 };
 use mapstack::value::Value;
@@ -15,16 +15,16 @@ use super::Subject;
 use super::causes::explained;
 use super::reach::{is_option, named_in};
 use crate::pillar::files::{PillarFile, names};
-use crate::pillar::seen::{Failed, Seen};
-use crate::rules::folders::{Lacking, grouped, named};
+use crate::pillar::seen::{PillarRecord, SlsFailure};
+use crate::rules::folders::{FolderWithoutSls, grouped, named};
 
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     let failures = subject.seen.failures.values();
-    let failures: Vec<&Failed> = failures
+    let failures: Vec<&SlsFailure> = failures
         .filter(|failed| !is_unanswered(&failed.error))
         .filter(|failed| !missing_sls(failed).is_some_and(is_option))
         .collect();
-    let (missing, others): (Vec<&Failed>, Vec<&Failed>) = failures
+    let (missing, others): (Vec<&SlsFailure>, Vec<&SlsFailure>) = failures
         .into_iter()
         .partition(|failed| missing_sls(failed).is_some() && has_only_tops(subject));
     let others = grouped(others, |failed| lacking(subject, failed));
@@ -41,16 +41,16 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The folder that lacks the sls that a failure is about.
-fn lacking(subject: &Subject<'_>, failed: &Failed) -> Option<Lacking> {
+fn lacking(subject: &Subject<'_>, failed: &SlsFailure) -> Option<FolderWithoutSls> {
     let has_files = |prefix: &str| {
         let mut files = subject.files.all.values();
         files.any(|file| file.source.path.starts_with(prefix))
     };
-    Lacking::of(missing_sls(failed)?, has_files)
+    FolderWithoutSls::of(missing_sls(failed)?, has_files)
 }
 
 /// Several missing sls of one folder.
-fn of_folder(subject: &Subject<'_>, lacking: &Lacking, failed: &[&Failed]) -> Finding {
+fn of_folder(subject: &Subject<'_>, lacking: &FolderWithoutSls, failed: &[&SlsFailure]) -> Finding {
     let mut findings: Vec<Finding> = failed.iter().map(|one| failure(subject, one)).collect();
     findings.sort_by_key(|finding| finding.place.start);
     let level = findings.iter().map(|finding| finding.level).max();
@@ -76,7 +76,7 @@ fn of_folder(subject: &Subject<'_>, lacking: &Lacking, failed: &[&Failed]) -> Fi
 }
 
 /// The missing sls that a failure is about.
-fn missing_sls(failed: &Failed) -> Option<&str> {
+fn missing_sls(failed: &SlsFailure) -> Option<&str> {
     match &failed.kept.as_ref()?.fault {
         Fault::Missing { sls, .. } => Some(sls),
         _ => None,
@@ -90,7 +90,7 @@ pub(super) fn has_only_tops(subject: &Subject<'_>) -> bool {
 }
 
 /// The sls that top files name, where all of them are missing: one cause.
-fn elsewhere(subject: &Subject<'_>, missing: &[&Failed]) -> Option<Finding> {
+fn elsewhere(subject: &Subject<'_>, missing: &[&SlsFailure]) -> Option<Finding> {
     let first = missing.first()?;
     let mut finding = failure(subject, first);
     let names: BTreeSet<&str> = missing
@@ -139,9 +139,9 @@ fn is_unanswered(error: &Error) -> bool {
 }
 
 /// The functions that templates call without an answer, with the minions whose pillars could not be followed further.
-pub(crate) fn unanswered(seen: &Seen) -> BTreeMap<String, Unanswered> {
-    let mut calls: BTreeMap<String, Unanswered> = BTreeMap::new();
-    let of_sls = |failed: &&Failed| {
+pub(crate) fn unanswered(seen: &PillarRecord) -> BTreeMap<String, CallsWithoutAnswer> {
+    let mut calls: BTreeMap<String, CallsWithoutAnswer> = BTreeMap::new();
+    let of_sls = |failed: &&SlsFailure| {
         let kept = failed.kept.as_ref();
         is_unanswered(&failed.error) && kept.is_none_or(|kept| kept.fault != Fault::External)
     };
@@ -165,7 +165,7 @@ fn called(error: &Error) -> String {
     unanswered_by(error).unwrap_or(message).to_owned()
 }
 
-fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
+fn failure(subject: &Subject<'_>, failed: &SlsFailure) -> Finding {
     let seen = subject.seen;
     let diagnostic = failed.error.diagnostic();
     let fault = failed.kept.as_ref().map(|kept| &kept.fault);
@@ -207,7 +207,7 @@ fn failure(subject: &Subject<'_>, failed: &Failed) -> Finding {
     } else if matches!(fault, Some(Fault::Failed { .. })) {
         finding = explained(subject, &failed.error, finding);
     }
-    if let Some(Lacking {
+    if let Some(FolderWithoutSls {
         folder,
         is_empty: true,
     }) = lacking(subject, failed)

@@ -10,9 +10,9 @@ use mapstack::value::Value;
 use super::Subject;
 use super::failures::has_only_tops;
 use crate::pillar::files::{Files, PillarFile};
-use crate::pillar::naming::Naming;
-use crate::pillar::seen::{Asked, Seen};
-use crate::rules::folders::Lacking;
+use crate::pillar::naming::PillarFileNames;
+use crate::pillar::seen::{PillarRecord, TopEntry};
+use crate::rules::folders::FolderWithoutSls;
 
 /// Top files that are not read, and pillars without one.
 pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
@@ -104,7 +104,7 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// True if a target asks for the pillar, by itself or by a nodegroup, and no external pillar comes first.
-fn looks_into_pillar(subject: &Subject<'_>, target: &str, asked: &Asked) -> bool {
+fn looks_into_pillar(subject: &Subject<'_>, target: &str, asked: &TopEntry) -> bool {
     let is_on = |option: &str| subject.options.get(option).is_some_and(Value::truthy);
     if is_on("ext_pillar_first") && is_on("ext_pillar") {
         return false;
@@ -155,7 +155,7 @@ fn minions(count: usize) -> String {
 
 /// The missing sls of a target that means no minion: no compile comes by. A top file that lets some be missing does not
 /// say here which.
-fn missing(subject: &Subject<'_>, saltenv: &str, asked: &Asked, place: &Place) -> Vec<Finding> {
+fn missing(subject: &Subject<'_>, saltenv: &str, asked: &TopEntry, place: &Place) -> Vec<Finding> {
     let has_env = subject.files.envs.iter().any(|env| env == saltenv);
     if !has_env || place.source.contains("ignore_missing") || has_only_tops(subject) {
         return Vec::new();
@@ -166,7 +166,8 @@ fn missing(subject: &Subject<'_>, saltenv: &str, asked: &Asked, place: &Place) -
         files.any(|file| file.source.path.starts_with(prefix))
     };
     // A folder without files is the cause, and is said where minions get its sls.
-    let is_elsewhere = |sls: &str| Lacking::of(sls, has_files).is_some_and(|it| it.is_empty);
+    let is_elsewhere =
+        |sls: &str| FolderWithoutSls::of(sls, has_files).is_some_and(|it| it.is_empty);
     let is_missing = |sls: &&String| {
         !is_pattern(sls)
             && !is_option(sls)
@@ -211,7 +212,7 @@ pub(super) fn named_in(target: &Place, sls: &str) -> Option<Place> {
 /// Why no minion gets an sls, as far as files show it; files by their numbers. Each reason makes less of it than the one
 /// before.
 #[derive(Debug, Clone, Copy)]
-enum Why {
+enum UnassignedReason {
     /// Nothing names it.
     Nothing,
     /// Only an sls names it that nothing leads to.
@@ -222,7 +223,7 @@ enum Why {
     Target,
 }
 
-impl Why {
+impl UnassignedReason {
     /// The better reason of two; the first of two that are alike.
     fn or(self, other: Self) -> Self {
         match self.is_worse(other) {
@@ -233,10 +234,10 @@ impl Why {
 
     fn is_worse(self, other: Self) -> bool {
         let rank = |why| match why {
-            Why::Nothing => 0,
-            Why::Dead(_) => 1,
-            Why::Named(_) => 2,
-            Why::Target => 3,
+            UnassignedReason::Nothing => 0,
+            UnassignedReason::Dead(_) => 1,
+            UnassignedReason::Named(_) => 2,
+            UnassignedReason::Target => 3,
         };
         rank(self) < rank(other)
     }
@@ -248,7 +249,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
     if seen.is_partial() {
         return Vec::new();
     }
-    let naming = Naming::of(subject.files, seen);
+    let naming = PillarFileNames::of(subject.files, seen);
     let shown = |number| &naming.file(number).source.shown;
     let looked = format!("{} looked at", minions(seen.minions));
     let mut found = Vec::new();
@@ -260,19 +261,19 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
         let place = naming.file(sls.number).source.place(0, 0);
         let finding = Finding::of_file(Rule::UnusedSls, place, message);
         match why {
-            Why::Target => {}
-            Why::Dead(by) => {
+            UnassignedReason::Target => {}
+            UnassignedReason::Dead(by) => {
                 let note = format!("only {} names it, which no minion gets", shown(by));
                 found.push(finding.note(note));
             }
-            Why::Named(_) if !subject.is_fleet || fails(seen) => {}
-            Why::Named(by) => {
+            UnassignedReason::Named(_) if !subject.is_fleet || fails(seen) => {}
+            UnassignedReason::Named(by) => {
                 let note = format!("{} names it, but not for them: {looked}", shown(by));
                 let mut finding = finding.note(note);
                 finding.level = Level::Note;
                 found.push(finding);
             }
-            Why::Nothing => {
+            UnassignedReason::Nothing => {
                 let help = "name it in a top file, include it, or delete it";
                 let what = match subject.files.shadowed.is_empty() {
                     true => "no top file",
@@ -287,16 +288,16 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// True if some sls does not render, so that what it includes is not known.
-fn fails(seen: &Seen) -> bool {
+fn fails(seen: &PillarRecord) -> bool {
     !seen.failures.is_empty()
 }
 
-fn is_unread(seen: &Seen, file: &PillarFile) -> bool {
+fn is_unread(seen: &PillarRecord, file: &PillarFile) -> bool {
     !seen.is_read(&file.source.shown) && seen.envs.contains(&file.saltenv)
 }
 
 /// An sls that no minion gets.
-struct Unread {
+struct UnassignedSls {
     number: usize,
     name: String,
     /// The files that name it.
@@ -305,39 +306,45 @@ struct Unread {
 
 /// The sls that no minion gets, each with the reason. What names an sls can be such an sls itself, so reasons are handed on
 /// until nothing changes; each can only get better.
-fn reasons(subject: &Subject<'_>, naming: &Naming<'_>) -> Vec<(Unread, Why)> {
+fn reasons(
+    subject: &Subject<'_>,
+    naming: &PillarFileNames<'_>,
+) -> Vec<(UnassignedSls, UnassignedReason)> {
     let unread = naming.files().filter_map(|(number, file)| {
         let name = file.name().filter(|_| is_unread(subject.seen, file))?;
         let by = naming.of_sls(number, &name);
-        Some(Unread { number, name, by })
+        Some(UnassignedSls { number, name, by })
     });
-    let unread: Vec<Unread> = unread.collect();
-    let first = |sls: &Unread| match is_in_targets(subject.seen, &sls.name) {
-        true => Why::Target,
-        false => Why::Nothing,
+    let unread: Vec<UnassignedSls> = unread.collect();
+    let first = |sls: &UnassignedSls| match is_in_targets(subject.seen, &sls.name) {
+        true => UnassignedReason::Target,
+        false => UnassignedReason::Nothing,
     };
-    let mut known: HashMap<usize, Why> =
+    let mut known: HashMap<usize, UnassignedReason> =
         unread.iter().map(|sls| (sls.number, first(sls))).collect();
     let mut changes = true;
     while changes {
         changes = false;
         for sls in &unread {
             let reasons = sls.by.iter().map(|by| named(*by, known.get(by)));
-            let why = reasons.fold(Why::Nothing, Why::or);
+            let why = reasons.fold(UnassignedReason::Nothing, UnassignedReason::or);
             if let Some(old) = known.get_mut(&sls.number).filter(|old| old.is_worse(why)) {
                 *old = why;
                 changes = true;
             }
         }
     }
-    let with_reason = |sls: Unread| {
-        let why = known.get(&sls.number).copied().unwrap_or(Why::Nothing);
+    let with_reason = |sls: UnassignedSls| {
+        let why = known
+            .get(&sls.number)
+            .copied()
+            .unwrap_or(UnassignedReason::Nothing);
         (sls, why)
     };
     unread.into_iter().map(with_reason).collect()
 }
 
-fn is_in_targets(seen: &Seen, name: &str) -> bool {
+fn is_in_targets(seen: &PillarRecord, name: &str) -> bool {
     let mut asked = seen.targets.values().flat_map(|asked| &asked.sls);
     asked.any(|sls| {
         sls == name || (sls.contains(['*', '?', '[']) && Fnmatch::new(sls).matches(name))
@@ -345,16 +352,16 @@ fn is_in_targets(seen: &Seen, name: &str) -> bool {
 }
 
 /// The meaning of an sls that a file names, by the reason why no minion gets the file, if it is such an sls.
-fn named(by: usize, why: Option<&Why>) -> Why {
+fn named(by: usize, why: Option<&UnassignedReason>) -> UnassignedReason {
     match why {
-        Some(Why::Target) => Why::Target,
-        Some(Why::Nothing | Why::Dead(_)) => Why::Dead(by),
-        Some(Why::Named(_)) | None => Why::Named(by),
+        Some(UnassignedReason::Target) => UnassignedReason::Target,
+        Some(UnassignedReason::Nothing | UnassignedReason::Dead(_)) => UnassignedReason::Dead(by),
+        Some(UnassignedReason::Named(_)) | None => UnassignedReason::Named(by),
     }
 }
 
 /// The sls that no minion of those looked at gets, with the reason why they were not looked at.
-pub(crate) fn unread(seen: &Seen, files: &Files) -> BTreeMap<String, String> {
+pub(crate) fn unread(seen: &PillarRecord, files: &Files) -> BTreeMap<String, String> {
     let unread = files.sls().filter(|file| !seen.is_read(&file.source.shown));
     let why = |file: &PillarFile| {
         let is_template = file.source.is_template();

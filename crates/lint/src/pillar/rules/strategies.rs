@@ -15,7 +15,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     });
     let mut found = Vec::new();
     for document in stacked {
-        let file = Stacked {
+        let file = StackFile {
             content: &document.content,
         };
         file.value(&document.value, &document.marks, &mut found);
@@ -24,11 +24,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// A file of a stack.
-struct Stacked<'d> {
+struct StackFile<'d> {
     content: &'d Content,
 }
 
-impl Stacked<'_> {
+impl StackFile<'_> {
     fn value(&self, value: &Value, marks: &Marks, found: &mut Vec<Finding>) {
         match value {
             Value::Map(map) => {

@@ -5,11 +5,11 @@ use mapstack::secrets::Secrets;
 use mapstack::value::Map;
 
 use crate::pillar::files::Files;
-use crate::pillar::seen::Seen;
+use crate::pillar::seen::PillarRecord;
 
 /// The input of rules.
 pub(crate) struct Subject<'s> {
-    pub seen: &'s Seen,
+    pub seen: &'s PillarRecord,
     pub files: &'s Files,
     /// The data of sls: as they render for minions, or as they are if none gets them.
     pub documents: &'s [Document],

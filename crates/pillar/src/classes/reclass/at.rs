@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mapstack_value::Key;
 
 use super::value::{Content, Item, Node};
-use crate::classes::{FilePlace, Turn};
+use crate::classes::{FilePlace, PlaceEffect};
 
 /// The place of a value in a file; empty if places are not followed, or no file sets the value.
 #[derive(Debug, Clone, Default)]
@@ -53,29 +53,29 @@ impl At {
 
 /// The places that say a value, in order.
 #[derive(Debug, Default)]
-pub struct Turns(Vec<(At, Turn)>);
+pub struct ValuePlaces(Vec<(At, PlaceEffect)>);
 
-impl Turns {
+impl ValuePlaces {
     pub fn one(at: &At) -> Self {
-        Turns(vec![(at.clone(), Turn::Set)])
+        ValuePlaces(vec![(at.clone(), PlaceEffect::Set)])
     }
 
     /// Those of items of one type without anything to compute.
     pub fn of(items: &[Item]) -> Self {
         let turn = |(index, item): (usize, &Item)| match &item.content {
-            Content::List(_) if index > 0 => (item.at.clone(), Turn::Joined),
-            _ => (item.at.clone(), Turn::Set),
+            Content::List(_) if index > 0 => (item.at.clone(), PlaceEffect::Joined),
+            _ => (item.at.clone(), PlaceEffect::Set),
         };
-        Turns(items.iter().enumerate().map(turn).collect())
+        ValuePlaces(items.iter().enumerate().map(turn).collect())
     }
 
-    pub fn add(&mut self, at: &At, turn: Turn) {
+    pub fn add(&mut self, at: &At, turn: PlaceEffect) {
         if at.is_known() {
             self.0.push((at.clone(), turn));
         }
     }
 
-    pub fn places(self) -> Vec<(FilePlace, Turn)> {
+    pub fn places(self) -> Vec<(FilePlace, PlaceEffect)> {
         let turns = self.0.into_iter();
         turns
             .filter_map(|(at, turn)| Some((at.place()?, turn)))

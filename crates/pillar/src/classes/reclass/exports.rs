@@ -6,7 +6,7 @@ use mapstack_value::Value;
 use super::answers::Exports;
 use super::failed;
 use super::interpolate::{Failure, Parameters, Queries, Role};
-use super::memo::Asked;
+use super::memo::InventoryQuestion;
 use super::merging::Reader;
 use super::value::{Dict, Node};
 
@@ -19,7 +19,7 @@ pub fn exports(reader: &Reader<'_>, queries: &Queries, environment: &Value) -> R
     let Some(memo) = inventory.memo else {
         return of_all(reader, queries, environment).map(|(exports, _)| exports);
     };
-    let asked = Asked {
+    let asked = InventoryQuestion {
         options: inventory.options,
         environment,
         queries,

@@ -6,14 +6,14 @@ use foldhash::fast::RandomState;
 use mapstack_value::{Int, Key, Map, Value};
 
 use super::answers::Exports;
-use super::at::{At, Turns};
+use super::at::{At, ValuePlaces};
 use super::keys::{shown_path, split};
-use super::paths::{Lost, Problem, Result, get, plain, remove, set};
+use super::paths::{MissingValue, Problem, Result, get, plain, remove, set};
 use super::query::Query;
 use super::reference::Token;
 use super::settings::Settings;
 use super::value::{Content, Dict, Item, Node, Source, is_complex};
-use crate::classes::{Host, Origin, Turn};
+use crate::classes::{Host, Origin, PlaceEffect};
 
 /// The purpose of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,13 +49,13 @@ const MAX_TEXT: usize = 1 << 20;
 
 /// Paths still to be computed, in the order in which they were found, each with true if it must wait.
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingPaths {
     numbers: HashMap<Vec<Key>, (u64, bool), RandomState>,
     in_order: BTreeMap<u64, Vec<Key>>,
     next: u64,
 }
 
-impl Waiting {
+impl PendingPaths {
     fn first(&self) -> Option<&Vec<Key>> {
         self.in_order.values().next()
     }
@@ -104,7 +104,7 @@ pub struct Parameters<'s> {
     host: &'s dyn Host<Value>,
     role: Role,
     pub base: Node,
-    waiting: Waiting,
+    waiting: PendingPaths,
     /// The exports of all nodes, if a query asks for them.
     exports: Option<Exports>,
     /// The places that set the values, as far as they are known.
@@ -125,7 +125,7 @@ impl<'s> Parameters<'s> {
             host,
             role,
             base: Node::Plain(Value::None),
-            waiting: Waiting::default(),
+            waiting: PendingPaths::default(),
             exports: None,
             origin: Origin::default(),
             values: 0,
@@ -254,7 +254,7 @@ impl<'s> Parameters<'s> {
         // A path that the other parameters lack is null for this value.
         other.references(path, value, 0, &mut None)?;
         let failed = |this: &Self, problem| this.failure(problem, path, value);
-        let new = self.rendered(value, Some(&other.base), &mut Turns::default());
+        let new = self.rendered(value, Some(&other.base), &mut ValuePlaces::default());
         let new = new.map_err(|problem| failed(self, problem))?;
         let new = self.simple(new, &mut path.to_vec());
         let new = new.map_err(|problem| failed(self, problem))?;
@@ -285,7 +285,7 @@ impl<'s> Parameters<'s> {
                 return Ok(Node::Many(items));
             }
             Node::Many(items) => {
-                self.note(path, || Turns::of(&items));
+                self.note(path, || ValuePlaces::of(&items));
                 merged(items)?
             }
             Node::One(item) if item.content.is_complex() => {
@@ -293,15 +293,15 @@ impl<'s> Parameters<'s> {
                 return Ok(Node::One(item));
             }
             Node::One(item) => {
-                self.note(path, || Turns::one(&item.at));
+                self.note(path, || ValuePlaces::one(&item.at));
                 item
             }
             Node::Dict(dict, at) => {
-                self.note(path, || Turns::one(&at));
+                self.note(path, || ValuePlaces::one(&at));
                 return self.simple_dict(dict, path);
             }
             Node::List(items, at) => {
-                self.note(path, || Turns::one(&at));
+                self.note(path, || ValuePlaces::one(&at));
                 return self.simple_list(items, path);
             }
             Node::Plain(value) => return Ok(Node::Plain(value)),
@@ -317,7 +317,7 @@ impl<'s> Parameters<'s> {
         }
     }
 
-    fn note(&mut self, path: &[Key], turns: impl FnOnce() -> Turns) {
+    fn note(&mut self, path: &[Key], turns: impl FnOnce() -> ValuePlaces) {
         if self.role == Role::Result {
             let places = turns().places();
             if !places.is_empty() {
@@ -369,7 +369,7 @@ impl<'s> Parameters<'s> {
         }
         self.waiting.insert(path, false);
         self.references(path, &value, depth, missing)?;
-        let mut turns = Turns::default();
+        let mut turns = ValuePlaces::default();
         let new = match self.rendered(&value, None, &mut turns) {
             Err(problem @ Problem::Missing(_)) => {
                 let failure = self.failure(problem, path, &value);
@@ -426,7 +426,12 @@ impl<'s> Parameters<'s> {
     }
 
     /// A value with its references resolved.
-    fn rendered(&mut self, value: &Node, other: Option<&Node>, turns: &mut Turns) -> Result<Node> {
+    fn rendered(
+        &mut self,
+        value: &Node,
+        other: Option<&Node>,
+        turns: &mut ValuePlaces,
+    ) -> Result<Node> {
         let rendering = Rendering {
             base: other.unwrap_or(&self.base),
             settings: self.settings,
@@ -437,7 +442,7 @@ impl<'s> Parameters<'s> {
         self.spend(1 + tests * rendering.exports.map_or(0, <[_]>::len))?;
         let made = match value {
             Node::One(item) => {
-                turns.add(&item.at, Turn::Set);
+                turns.add(&item.at, PlaceEffect::Set);
                 rendering.item(item)?
             }
             Node::Many(items) => rendering.many(items, turns)?,
@@ -650,8 +655,10 @@ impl Rendering<'_> {
                 let name = self.joined(inside)?;
                 let found = get(self.base, &split(&name, &self.settings.delimiter));
                 found.cloned().map_err(|lost| match lost {
-                    Lost::Key | Lost::Inside => Problem::Missing(name),
-                    Lost::Item(step) => Problem::Other(format!("a list has no item '{step}'")),
+                    MissingValue::Key | MissingValue::Inside => Problem::Missing(name),
+                    MissingValue::Item(step) => {
+                        Problem::Other(format!("a list has no item '{step}'"))
+                    }
                 })
             }
         }
@@ -671,7 +678,7 @@ impl Rendering<'_> {
     }
 
     /// Items over each other, by the options (reclass: `ValueList.render`).
-    fn many(self, items: &[Item], turns: &mut Turns) -> Result<Node> {
+    fn many(self, items: &[Item], turns: &mut ValuePlaces) -> Result<Node> {
         let mut output = Node::Plain(Value::None);
         let mut missing = None;
         let mut is_constant = false;
@@ -694,15 +701,15 @@ impl Rendering<'_> {
                         "a constant is changed by a later file".into(),
                     ));
                 }
-                turns.add(&item.at, Turn::Rejected);
+                turns.add(&item.at, PlaceEffect::Rejected);
                 continue;
             }
             match (&output, &new) {
                 (Node::Dict(..), Node::Dict(..)) if !item.overwrites => {}
                 (output, Node::List(..)) if !item.overwrites && !is_none(output) => {
-                    turns.add(&item.at, Turn::Joined);
+                    turns.add(&item.at, PlaceEffect::Joined);
                 }
-                _ => turns.add(&item.at, Turn::Set),
+                _ => turns.add(&item.at, PlaceEffect::Set),
             }
             output = match is_none(&output) || item.overwrites {
                 true => new,

@@ -21,13 +21,13 @@ use super::value::Node;
 /// ```
 #[derive(Debug)]
 pub struct Memo {
-    kept: Mutex<Vec<Arc<Kept>>>,
+    kept: Mutex<Vec<Arc<KeptResults>>>,
     max_bytes: usize,
 }
 
 /// The reading of a file.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct FileReading {
     pub path: String,
     pub data: Value,
     /// The cost.
@@ -36,7 +36,7 @@ pub(super) struct Reading {
 
 /// The question of inventory queries, and its inventory.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct InventoryQuestion<'a> {
     pub options: &'a Map,
     pub environment: &'a Value,
     pub queries: &'a Queries,
@@ -46,13 +46,13 @@ pub(super) struct Asked<'a> {
 
 /// The kept results of one inventory and one set of queries.
 #[derive(Debug)]
-struct Kept {
+struct KeptResults {
     options: Map,
     environment: Value,
     queries: Queries,
     files: [Files; 2],
     /// The files read, in order.
-    read: Vec<Reading>,
+    read: Vec<FileReading>,
     /// The steps besides reading.
     steps: usize,
     exports: Exports,
@@ -79,7 +79,7 @@ impl Memo {
         self.kept().is_empty()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Arc<Kept>>> {
+    fn kept(&self) -> MutexGuard<'_, Vec<Arc<KeptResults>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,11 +87,11 @@ impl Memo {
     /// costs; `None` if it has other data.
     pub(super) fn find(
         &self,
-        asked: Asked<'_>,
-        read_again: &dyn Fn(&Reading) -> Option<usize>,
+        asked: InventoryQuestion<'_>,
+        read_again: &dyn Fn(&FileReading) -> Option<usize>,
     ) -> Option<(Exports, usize)> {
         let kept = self.kept().clone();
-        let has_files = |kept: &Kept| kept.files.each_ref() == asked.files;
+        let has_files = |kept: &KeptResults| kept.files.each_ref() == asked.files;
         let mut same = kept.iter();
         let kept = same.find(|kept| kept.is_about(asked) && has_files(kept))?;
         let mut steps = kept.steps;
@@ -102,7 +102,13 @@ impl Memo {
     }
 
     /// Keep what queries came to, with what was read for it and what it cost besides.
-    pub(super) fn keep(&self, asked: Asked<'_>, read: &[Reading], exports: &Exports, steps: usize) {
+    pub(super) fn keep(
+        &self,
+        asked: InventoryQuestion<'_>,
+        read: &[FileReading],
+        exports: &Exports,
+        steps: usize,
+    ) {
         let of_files: usize = read.iter().map(|reading| reading.steps).sum();
         let of_exports: usize = exports.iter().map(|(_, node)| Node::size(node)).sum();
         let names: usize = asked.files.iter().map(|files| files.len()).sum();
@@ -110,7 +116,7 @@ impl Memo {
         if bytes > self.max_bytes {
             return;
         }
-        let kept = Arc::new(Kept {
+        let kept = Arc::new(KeptResults {
             options: asked.options.clone(),
             environment: asked.environment.clone(),
             queries: asked.queries.clone(),
@@ -130,9 +136,9 @@ impl Memo {
     }
 }
 
-impl Kept {
+impl KeptResults {
     /// True if it answers the same questions, whatever the files say.
-    fn is_about(&self, asked: Asked<'_>) -> bool {
+    fn is_about(&self, asked: InventoryQuestion<'_>) -> bool {
         let options = Value::from(asked.options.clone());
         self.queries == *asked.queries
             && self.environment.is_same(asked.environment)
@@ -148,7 +154,7 @@ mod tests {
     use mapstack_loader::Tree;
 
     use super::super::Inventory;
-    use super::super::meter::Metered;
+    use super::super::meter::MeteredHost;
     use super::*;
     use crate::classes::Host;
 
@@ -186,7 +192,7 @@ mod tests {
     /// The answer of a node's query, with a star if it was known from an earlier node.
     fn peers(root: &Path, node: &str, environment: &str, memo: &Memo) -> String {
         let host = Disk(Tree::new().directory(root));
-        let meter = Metered::new(&host);
+        let meter = MeteredHost::new(&host);
         let (base, options) = (root.to_str().unwrap(), "inventory_base_uri");
         let options: Map = [(options, base), ("default_environment", environment)]
             .into_iter()

@@ -10,11 +10,11 @@ use mapstack_value::{Map, Value};
 
 use super::entity::{Entity, add_class, automatic, read_dict};
 use super::interpolate::{Parameters, Role};
-use super::memo::Reading;
-use super::meter::Metered;
+use super::memo::FileReading;
+use super::meter::MeteredHost;
 use super::paths::Problem;
 use super::settings::Settings;
-use super::storage::{File, Files, Naming};
+use super::storage::{File, Files, NamingScheme};
 use super::value::Source;
 use super::{Inventory, mappings, option, reference};
 use crate::classes::ClassFile;
@@ -32,7 +32,7 @@ pub const NODE_FILE: usize = 1;
 pub struct Reader<'r> {
     pub inventory: &'r Inventory<'r>,
     /// The inventory's host.
-    pub meter: &'r Metered<'r>,
+    pub meter: &'r MeteredHost<'r>,
     pub settings: &'r Settings,
     pub nodes: Files,
     pub classes: Files,
@@ -44,7 +44,7 @@ pub struct Reader<'r> {
     /// The files' entities, by their paths.
     entities: RefCell<HashMap<String, Rc<Entity>>>,
     /// The files read, in order.
-    readings: RefCell<Vec<Reading>>,
+    readings: RefCell<Vec<FileReading>>,
     /// The missing classes that were reported, with the files that name them.
     reported: RefCell<HashSet<(String, usize)>>,
 }
@@ -53,12 +53,12 @@ impl<'r> Reader<'r> {
     pub fn new(
         inventory: &'r Inventory<'r>,
         settings: &'r Settings,
-        meter: &'r Metered<'r>,
+        meter: &'r MeteredHost<'r>,
     ) -> Result<Self> {
         let directories = inventory.directories()?;
         let naming = match inventory.option("compose_node_name").truthy() {
-            true => Naming::ComposedNodes,
-            false => Naming::Nodes,
+            true => NamingScheme::ComposedNodes,
+            false => NamingScheme::Nodes,
         };
         let wrong = |e: fancy_regex::Error| option(format!("`ignore_class_notfound_regexp`: {e}"));
         let may_miss = settings.may_miss.as_ref();
@@ -68,7 +68,7 @@ impl<'r> Reader<'r> {
             meter,
             settings,
             nodes: Files::below(inventory.host, &directories.0, naming)?,
-            classes: Files::below(inventory.host, &directories.1, Naming::Classes)?,
+            classes: Files::below(inventory.host, &directories.1, NamingScheme::Classes)?,
             directories,
             may_miss: may_miss.transpose().map_err(wrong)?,
             files: RefCell::new(vec![ClassFile {
@@ -87,12 +87,12 @@ impl<'r> Reader<'r> {
     }
 
     /// The readings so far, in order.
-    pub fn readings(&self) -> std::cell::Ref<'_, Vec<Reading>> {
+    pub fn readings(&self) -> std::cell::Ref<'_, Vec<FileReading>> {
         self.readings.borrow()
     }
 
     /// The cost of reading a file that was read for another minion; `None` if it has other data.
-    pub fn read_again(&self, reading: &Reading) -> Option<usize> {
+    pub fn read_again(&self, reading: &FileReading) -> Option<usize> {
         let own = self.readings.borrow();
         if let Some(own) = own.iter().find(|own| own.path == reading.path) {
             return own.data.is_same(&reading.data).then_some(0);
@@ -214,7 +214,7 @@ impl<'r> Reader<'r> {
         };
         let steps = 1 + entity.size;
         self.spend(steps)?;
-        self.readings.borrow_mut().push(Reading {
+        self.readings.borrow_mut().push(FileReading {
             path: file.path.clone(),
             data,
             steps,

@@ -9,16 +9,16 @@ use mapstack_value::Value;
 use crate::classes::Host;
 
 /// A host that counts what is spent.
-pub struct Metered<'h> {
+pub struct MeteredHost<'h> {
     host: &'h dyn Host<Value>,
     pub spent: Cell<usize>,
     /// True if anything was taken from another minion.
     pub is_shared: Cell<bool>,
 }
 
-impl<'h> Metered<'h> {
+impl<'h> MeteredHost<'h> {
     pub fn new(host: &'h dyn Host<Value>) -> Self {
-        Metered {
+        MeteredHost {
             host,
             spent: Cell::new(0),
             is_shared: Cell::new(false),
@@ -26,7 +26,7 @@ impl<'h> Metered<'h> {
     }
 }
 
-impl Host<Value> for Metered<'_> {
+impl Host<Value> for MeteredHost<'_> {
     fn tree(&self) -> &Tree {
         self.host.tree()
     }

@@ -33,7 +33,7 @@ use interpolate::{Failure, Parameters, Role};
 use keys::shown_path;
 pub use memo::Memo;
 use merging::{NO_FILE, NODE_FILE, Reader};
-use meter::Metered;
+use meter::MeteredHost;
 use paths::Problem;
 use settings::Settings;
 
@@ -91,7 +91,7 @@ impl Inventory<'_> {
     /// A file cannot be read or has the wrong form, a node or class does not exist, types that cannot be merged,
     /// references to nothing, an inventory query that has no answer, and limits.
     pub fn classify(&self) -> Result<Classified> {
-        let meter = Metered::new(self.host);
+        let meter = MeteredHost::new(self.host);
         let metered = Inventory {
             host: &meter,
             ..*self
@@ -107,7 +107,7 @@ impl Inventory<'_> {
         }
     }
 
-    fn classified(&self, meter: &Metered<'_>) -> Result<Classified> {
+    fn classified(&self, meter: &MeteredHost<'_>) -> Result<Classified> {
         let settings = Settings::new(self.options).map_err(option)?;
         let reader = Reader::new(self, &settings, meter)?;
         let node = reader.node(self.minion_id)?;

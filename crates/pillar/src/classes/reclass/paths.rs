@@ -43,7 +43,7 @@ impl From<Error> for Problem {
 
 /// Why nothing is at a path.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lost {
+pub enum MissingValue {
     /// A mapping has no such key.
     Key,
     /// The path leads into something that is not a container, or into a list by a name.
@@ -52,43 +52,47 @@ pub enum Lost {
     Item(String),
 }
 
-impl Lost {
+impl MissingValue {
     /// The problem of a path that is not a reference, where only a missing key counts as missing.
     pub fn inside(self, path: &[Key]) -> Problem {
         let path = shown_path(path);
         match self {
-            Lost::Key => Problem::Missing(path),
-            Lost::Inside => Problem::Other(format!("`{path}` leads into a value that has no keys")),
-            Lost::Item(step) => Problem::Other(format!("`{path}`: a list has no item '{step}'")),
+            MissingValue::Key => Problem::Missing(path),
+            MissingValue::Inside => {
+                Problem::Other(format!("`{path}` leads into a value that has no keys"))
+            }
+            MissingValue::Item(step) => {
+                Problem::Other(format!("`{path}`: a list has no item '{step}'"))
+            }
         }
     }
 }
 
 /// The value at a path. The last step is not looked up in a list by text, which is a habit of reclass.
-pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, Lost> {
-    let (last, way) = path.split_last().ok_or(Lost::Key)?;
+pub fn get<'n>(base: &'n Node, path: &[Key]) -> Result<&'n Node, MissingValue> {
+    let (last, way) = path.split_last().ok_or(MissingValue::Key)?;
     let mut node = base;
     for step in way {
         node = match node {
-            Node::Dict(dict, _) => dict.get(step).ok_or(Lost::Key)?,
+            Node::Dict(dict, _) => dict.get(step).ok_or(MissingValue::Key)?,
             Node::List(items, _) => {
                 let index = match step {
                     Key::Int(index) => index.to_i64(),
                     step => step.to_string().trim().parse().ok(),
                 };
                 let found = index.and_then(|index| at_index(items, index));
-                found.ok_or_else(|| Lost::Item(step.to_string()))?
+                found.ok_or_else(|| MissingValue::Item(step.to_string()))?
             }
-            _ => return Err(Lost::Inside),
+            _ => return Err(MissingValue::Inside),
         };
     }
     match (node, last) {
-        (Node::Dict(dict, _), last) => dict.get(last).ok_or(Lost::Key),
+        (Node::Dict(dict, _), last) => dict.get(last).ok_or(MissingValue::Key),
         (Node::List(items, _), Key::Int(index)) => {
             let found = index.to_i64().and_then(|index| at_index(items, index));
-            found.ok_or_else(|| Lost::Item(index.to_string()))
+            found.ok_or_else(|| MissingValue::Item(index.to_string()))
         }
-        _ => Err(Lost::Inside),
+        _ => Err(MissingValue::Inside),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct File {
 
 /// The way from a file's path to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Naming {
+pub enum NamingScheme {
     /// A node is named as its file.
     Nodes,
     /// The directories are a part of a node's name.
@@ -40,7 +40,7 @@ const MAX_DEPTH: usize = 32;
 
 impl Files {
     /// All files below a directory.
-    pub fn below(host: &dyn Host<Value>, directory: &str, naming: Naming) -> Result<Self> {
+    pub fn below(host: &dyn Host<Value>, directory: &str, naming: NamingScheme) -> Result<Self> {
         let mut files = Files::default();
         files.walk(host, directory, directory, "", naming)?;
         Ok(files)
@@ -65,7 +65,7 @@ impl Files {
         root: &str,
         directory: &str,
         way: &str,
-        naming: Naming,
+        naming: NamingScheme,
     ) -> Result<()> {
         if way.split('/').count() > MAX_DEPTH {
             let message = format!("{directory} lies deeper than {MAX_DEPTH} directories");
@@ -99,7 +99,7 @@ impl Files {
         directory: &str,
         way: &str,
         file: &str,
-        naming: Naming,
+        naming: NamingScheme,
     ) -> Result<()> {
         let Some(stem) = [".yml", ".yaml"]
             .iter()
@@ -111,13 +111,13 @@ impl Files {
         let stem = if stem.is_empty() { file } else { stem };
         let parts = || way.split('/').chain([stem]).collect::<Vec<_>>().join(".");
         let name = match naming {
-            Naming::ComposedNodes if !way.is_empty() && !way.starts_with('_') => parts(),
-            Naming::Classes if !way.is_empty() && stem == "init" => way.replace('/', "."),
-            Naming::Classes if !way.is_empty() => parts(),
+            NamingScheme::ComposedNodes if !way.is_empty() && !way.starts_with('_') => parts(),
+            NamingScheme::Classes if !way.is_empty() && stem == "init" => way.replace('/', "."),
+            NamingScheme::Classes if !way.is_empty() => parts(),
             _ => stem.to_owned(),
         };
         // Nodes whose directories do not count keep the dot of the topmost one.
-        let shown_way = if way.is_empty() && naming == Naming::Nodes {
+        let shown_way = if way.is_empty() && naming == NamingScheme::Nodes {
             "."
         } else {
             way
@@ -129,7 +129,7 @@ impl Files {
         match self.by_name.insert(name.clone(), made) {
             None => Ok(()),
             Some(other) => {
-                let what = if naming == Naming::Classes {
+                let what = if naming == NamingScheme::Classes {
                     "class"
                 } else {
                     "node"
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn paths_make_names() {
-        let name = |way: &str, file: &str, naming: Naming| {
+        let name = |way: &str, file: &str, naming: NamingScheme| {
             let mut files = Files::default();
             files
                 .add("/r", &join("/r", way), way, file, naming)
@@ -181,12 +181,18 @@ mod tests {
             let (name, file) = files.by_name.into_iter().next().unwrap();
             format!("{name} {}", file.name)
         };
-        assert_eq!(name("a/b", "c.yml", Naming::Classes), "a.b.c a/b/c");
-        assert_eq!(name("a/b", "init.yml", Naming::Classes), "a.b a/b/init");
-        assert_eq!(name("", "init.yaml", Naming::Classes), "init init");
-        assert_eq!(name("a", "w.x.yml", Naming::Nodes), "w.x a/w.x");
-        assert_eq!(name("", "w.yml", Naming::Nodes), "w ./w");
-        assert_eq!(name("a", "w.yml", Naming::ComposedNodes), "a.w a/w");
-        assert_eq!(name("_a/b", "w.yml", Naming::ComposedNodes), "w _a/b/w");
+        assert_eq!(name("a/b", "c.yml", NamingScheme::Classes), "a.b.c a/b/c");
+        assert_eq!(
+            name("a/b", "init.yml", NamingScheme::Classes),
+            "a.b a/b/init"
+        );
+        assert_eq!(name("", "init.yaml", NamingScheme::Classes), "init init");
+        assert_eq!(name("a", "w.x.yml", NamingScheme::Nodes), "w.x a/w.x");
+        assert_eq!(name("", "w.yml", NamingScheme::Nodes), "w ./w");
+        assert_eq!(name("a", "w.yml", NamingScheme::ComposedNodes), "a.w a/w");
+        assert_eq!(
+            name("_a/b", "w.yml", NamingScheme::ComposedNodes),
+            "w _a/b/w"
+        );
     }
 }

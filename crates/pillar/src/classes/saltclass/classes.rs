@@ -5,7 +5,7 @@ use indexmap::{IndexMap, IndexSet};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
-use super::files::Matched;
+use super::files::MatchedNames;
 use super::inventory::Inventory;
 use super::merge::Merge;
 use super::objects::described;
@@ -25,7 +25,7 @@ pub struct Class {
 pub type Classes = IndexMap<String, Class, RandomState>;
 
 /// The expanded classes of a node.
-pub struct Expanded {
+pub struct ExpandedClasses {
     /// The classes and, unless it is left out, the node, in the order of their merge.
     pub all: Vec<Class>,
     /// The names of the classes.
@@ -173,7 +173,7 @@ impl Inventory<'_> {
         &self,
         by: &Class,
         wanted: Vec<Obj>,
-        matched: &mut Matched,
+        matched: &mut MatchedNames,
     ) -> Result<IndexSet<String, RandomState>> {
         let mut all = IndexSet::default();
         for name in wanted {
@@ -217,17 +217,17 @@ fn no_mapping(what: &str, data: &Obj) -> String {
 pub struct Expansion<'i> {
     inventory: &'i Inventory<'i>,
     seen: IndexSet<String, RandomState>,
-    matched: Matched,
+    matched: MatchedNames,
 }
 
 impl<'i> Expansion<'i> {
     /// All classes and, unless it is empty, the node. Classes follow those they name; each is at the place of
     /// its first mention.
-    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<Expanded> {
+    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<ExpandedClasses> {
         let mut expansion = Expansion {
             inventory,
             seen: IndexSet::default(),
-            matched: Matched::default(),
+            matched: MatchedNames::default(),
         };
         let mut all = match node.data.get_str("classes") {
             Some(wanted) => expansion.named(&node, &wanted, 0)?,
@@ -238,7 +238,7 @@ impl<'i> Expansion<'i> {
         }
         // The reference takes the last one for the node, which is not there if it is empty.
         let most = all.len().saturating_sub(1);
-        Ok(Expanded {
+        Ok(ExpandedClasses {
             names: all.keys().take(most).cloned().collect(),
             all: all.into_values().collect(),
             states: None,

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 const PATTERNS: usize = 3;
 
 /// The names that patterns mean, as far as they were looked for.
-pub type Matched = HashMap<String, Vec<String>, RandomState>;
+pub type MatchedNames = HashMap<String, Vec<String>, RandomState>;
 
 /// The files of a class, in the order in which the reference prefers them.
 pub struct ClassPaths {
@@ -97,7 +97,7 @@ impl Inventory<'_> {
     }
 
     /// The names of the classes that a name or pattern means (Salt: `match_class_glob`). Each is looked for once.
-    pub fn matching<'m>(&self, class: &str, matched: &'m mut Matched) -> Result<&'m [String]> {
+    pub fn matching<'m>(&self, class: &str, matched: &'m mut MatchedNames) -> Result<&'m [String]> {
         if !matched.contains_key(class) {
             let found = self.found(class)?;
             matched.insert(class.to_owned(), found);

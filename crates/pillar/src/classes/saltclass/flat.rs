@@ -5,8 +5,8 @@ use indexmap::IndexSet;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_pyobject::{DictRef, Entries, Obj};
 
-use super::classes::{Class, Classes, Expanded};
-use super::files::Matched;
+use super::classes::{Class, Classes, ExpandedClasses};
+use super::files::MatchedNames;
 use super::inventory::Inventory;
 use crate::classes::Host;
 
@@ -18,12 +18,12 @@ const MAX_CLASSES: usize = 900;
 /// It goes through a list, and puts what a class names in front of it. For each new class, it goes through a copy of the
 /// list with patterns expanded; what it puts there is lost. So the list of the node has what its classes name, but not
 /// what those name in turn, unless the node names it as well.
-pub struct Flat<'i> {
+pub struct ClassExpansion<'i> {
     inventory: &'i Inventory<'i>,
     node: Class,
     seen: IndexSet<String, RandomState>,
     known: Classes,
-    matched: Matched,
+    matched: MatchedNames,
 }
 
 /// A list, and how far it is done.
@@ -32,19 +32,19 @@ struct Level {
     next: usize,
 }
 
-impl<'i> Flat<'i> {
+impl<'i> ClassExpansion<'i> {
     /// The classes of the node's list, and the node.
-    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<Expanded> {
-        let mut flat = Flat {
+    pub fn of(inventory: &'i Inventory<'i>, node: Class) -> Result<ExpandedClasses> {
+        let mut flat = ClassExpansion {
             inventory,
             node,
             seen: IndexSet::default(),
             known: Classes::default(),
-            matched: Matched::default(),
+            matched: MatchedNames::default(),
         };
         let names = flat.expanded()?;
         let states = flat.states(&names)?;
-        let Flat {
+        let ClassExpansion {
             mut known, node, ..
         } = flat;
         let mut all: Vec<Class> = names
@@ -52,7 +52,7 @@ impl<'i> Flat<'i> {
             .filter_map(|name| known.swap_remove(name))
             .collect();
         all.push(node);
-        Ok(Expanded {
+        Ok(ExpandedClasses {
             all,
             names: names.into_iter().collect(),
             states: Some(states),

@@ -129,9 +129,9 @@ fn is_same(one: &Obj, other: &Obj) -> bool {
 }
 
 /// The pairs that `for key in layer` and `layer[key]` give together, up to the first failure.
-type Taken = (Vec<(Key, Obj)>, std::result::Result<(), String>);
+type LayerPairs = (Vec<(Key, Obj)>, std::result::Result<(), String>);
 
-fn entries(layer: &Obj) -> Taken {
+fn entries(layer: &Obj) -> LayerPairs {
     let mut taken = Vec::new();
     let is_taken = match layer {
         Obj::Dict(entries) => return (entries.entries(), Ok(())),

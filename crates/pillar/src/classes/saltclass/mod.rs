@@ -22,7 +22,7 @@ pub use inventory::Inventory;
 pub use setters::Setters;
 
 use classes::Expansion;
-use flat::Flat;
+use flat::ClassExpansion;
 use merge::Merge;
 use objects::{described, plain};
 use variables::Variables;
@@ -73,7 +73,7 @@ impl Inventory<'_> {
         merge.over_pillar(self.pillar, &pillars, &node)?;
         let expanded = match self.keeps_nested {
             true => Expansion::of(self, node)?,
-            false => Flat::of(self, node)?,
+            false => ClassExpansion::of(self, node)?,
         };
         let merged = DictRef::new(Entries::default());
         let mut states = Vec::new();

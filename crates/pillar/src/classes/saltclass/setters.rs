@@ -8,7 +8,7 @@ use mapstack_pyobject::{DictRef, ListRef, Obj};
 use mapstack_value::Key;
 
 use super::objects::is_mark;
-use crate::classes::{ClassFile, FilePlace, Origin, Origins, Turn};
+use crate::classes::{ClassFile, FilePlace, Origin, Origins, PlaceEffect};
 
 /// The most values of a pillar with origins: a few aliases can expand to millions.
 const MAX_VALUES: usize = 250_000;
@@ -18,7 +18,7 @@ const MAX_VALUES: usize = 250_000;
 pub struct Setters {
     files: Vec<ClassFile>,
     /// The places that set the entries of a mapping in turn, by its address.
-    entries: HashMap<usize, HashMap<Key, Turns, RandomState>, RandomState>,
+    entries: HashMap<usize, HashMap<Key, SetterPlaces, RandomState>, RandomState>,
     /// The places of lists, by their addresses.
     lists: HashMap<usize, Items, RandomState>,
     /// The containers. While they are kept, no others have their addresses.
@@ -26,7 +26,7 @@ pub struct Setters {
 }
 
 /// The places that set an entry, in turn.
-type Turns = Vec<(FilePlace, Turn)>;
+type SetterPlaces = Vec<(FilePlace, PlaceEffect)>;
 
 /// The places of a list.
 #[derive(Debug, Default, Clone)]
@@ -87,7 +87,7 @@ impl Setters {
     }
 
     /// The places of an entry, the last one of which set it.
-    fn places(&self, layer: &Obj, key: &Key) -> Option<&Turns> {
+    fn places(&self, layer: &Obj, key: &Key) -> Option<&SetterPlaces> {
         match layer {
             Obj::Dict(dict) => self.entries.get(&dict.address())?.get(key),
             _ => None,
@@ -109,7 +109,7 @@ impl Setters {
         };
         known.retain(|turn| turn != last);
         let new = places.iter().filter(|turn| !known.contains(turn));
-        let new: Turns = new.cloned().collect();
+        let new: SetterPlaces = new.cloned().collect();
         known.extend(new);
     }
 
@@ -165,7 +165,7 @@ impl Setters {
     }
 
     /// The origins of an object that places set, and of what is inside.
-    fn inside(&self, object: &Obj, turns: Turns, left: &mut usize) -> Origin {
+    fn inside(&self, object: &Obj, turns: SetterPlaces, left: &mut usize) -> Origin {
         let mut origin = Origin {
             turns,
             inside: Default::default(),
@@ -189,7 +189,7 @@ impl Setters {
                     return origin;
                 };
                 let joined = known.joined.iter();
-                let joined = joined.map(|place| (place.clone(), Turn::Joined));
+                let joined = joined.map(|place| (place.clone(), PlaceEffect::Joined));
                 origin.turns.extend(joined);
                 let items = list.items();
                 // A template can change it as well.
@@ -207,13 +207,13 @@ impl Setters {
 }
 
 /// The action of a place that sets a value.
-fn set_to(value: &Obj) -> Turn {
+fn set_to(value: &Obj) -> PlaceEffect {
     let first = match value {
         Obj::List(list) => list.get(0),
         _ => None,
     };
     match first.is_some_and(|first| is_mark(&first)) {
-        true => Turn::SetBehindMark,
-        false => Turn::Set,
+        true => PlaceEffect::SetBehindMark,
+        false => PlaceEffect::Set,
     }
 }

@@ -43,7 +43,7 @@ pub(in super::super) fn freeze_lossy(object: &Obj) -> Result<(Value, Vec<String>
 /// those that were changed.
 #[derive(Default)]
 pub struct Refreezer {
-    done: Done,
+    done: FrozenContainers,
     /// The number of changes at that time.
     seen: u64,
 }
@@ -55,7 +55,7 @@ impl Refreezer {
     /// As [`Obj::to_value_lossy`].
     pub fn freeze(&mut self, object: &Obj) -> Result<Value> {
         let last = std::mem::take(&mut self.done);
-        let done = Done::with_capacity_and_hasher(last.len(), RandomState::default());
+        let done = FrozenContainers::with_capacity_and_hasher(last.len(), RandomState::default());
         let seen = std::mem::replace(&mut self.seen, changes());
         let mut freezer = Freezer {
             missing: Some(Vec::new()),
@@ -78,14 +78,14 @@ impl std::fmt::Debug for Refreezer {
 
 /// Finished containers by identity, with the number of values they expand to; `None` while one is
 /// being frozen, which finds cycles.
-type Done = HashMap<usize, Option<(Value, usize)>, RandomState>;
+type FrozenContainers = HashMap<usize, Option<(Value, usize)>, RandomState>;
 
 #[derive(Default)]
 struct Freezer {
-    done: Done,
+    done: FrozenContainers,
     /// The containers of the last time. They can be gone, and others may have their identities now,
     /// so it is only a guess.
-    last: Done,
+    last: FrozenContainers,
     /// The number of changes at that time.
     seen: u64,
     depth: usize,

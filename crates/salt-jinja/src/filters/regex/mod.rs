@@ -15,7 +15,7 @@ use mapstack_value::pytext::Fnmatch;
 use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::call::{flag, plain, room_for_more};
-use translate::Translated;
+use translate::TranslatedPattern;
 
 pub(super) const TABLE: Filters = &[
     ("regex_escape", regex_escape),
@@ -169,8 +169,8 @@ impl Pattern {
         Ok(pattern)
     }
 
-    fn build(translated: Translated, ignore_case: bool, anchor: Anchor) -> Result<Self> {
-        let Translated {
+    fn build(translated: TranslatedPattern, ignore_case: bool, anchor: Anchor) -> Result<Self> {
+        let TranslatedPattern {
             pattern,
             flags,
             groups,

@@ -10,7 +10,7 @@ use mapstack_pyobject::{Error, Result};
 use mapstack_value::quote_str;
 
 /// A pattern for the engine.
-pub(super) struct Translated {
+pub(super) struct TranslatedPattern {
     pub pattern: String,
     /// Flags for the whole pattern.
     pub flags: String,
@@ -26,7 +26,7 @@ pub(super) fn error(message: &str, position: usize) -> Box<Error> {
 }
 
 /// Translate a pattern.
-pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
+pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<TranslatedPattern> {
     let mut translator = Translator {
         chars: pattern.chars().collect(),
         at: 0,
@@ -41,7 +41,7 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
         open: Vec::new(),
         groups: 0,
         names: Vec::new(),
-        before: Before::Nothing,
+        before: QuantifiedItem::Nothing,
     };
     translator.run()?;
     if let Some(group) = translator.open.last() {
@@ -54,7 +54,7 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
         names,
         ..
     } = translator;
-    Ok(Translated {
+    Ok(TranslatedPattern {
         pattern: out,
         flags,
         groups,
@@ -64,14 +64,14 @@ pub(super) fn translate(pattern: &str, multi_line: bool) -> Result<Translated> {
 
 /// The item that a quantifier would apply to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum QuantifiedItem {
     Nothing,
     Item,
     Repeat,
 }
 
 /// The kind of an extension `(?…`.
-enum Opened {
+enum ExtensionKind {
     /// A group, and its number if it has one.
     Group(Option<usize>),
     /// A comment, flags or a reference, which ended here.
@@ -96,7 +96,7 @@ struct Translator {
     open: Vec<OpenGroup>,
     groups: usize,
     names: Vec<(String, usize)>,
-    before: Before,
+    before: QuantifiedItem,
 }
 
 /// Deeper nesting is refused.
@@ -136,7 +136,7 @@ impl Translator {
                 }
                 '|' => {
                     self.out.push('|');
-                    self.before = Before::Nothing;
+                    self.before = QuantifiedItem::Nothing;
                 }
                 '$' => self.item(if self.multi_line { "$" } else { r"(?=\n?\z)" }),
                 '*' | '+' | '?' => self.repeat(&c.to_string(), start)?,
@@ -150,7 +150,7 @@ impl Translator {
                 '.' | '^' => self.item(&c.to_string()),
                 c => {
                     push_literal(&mut self.out, c);
-                    self.before = Before::Item;
+                    self.before = QuantifiedItem::Item;
                 }
             }
         }
@@ -159,14 +159,14 @@ impl Translator {
 
     fn item(&mut self, text: &str) {
         self.out.push_str(text);
-        self.before = Before::Item;
+        self.before = QuantifiedItem::Item;
     }
 
     fn repeat(&mut self, quantifier: &str, start: usize) -> Result<()> {
         match self.before {
-            Before::Nothing => return Err(error("nothing to repeat", start)),
-            Before::Repeat => return Err(error("multiple repeat", start)),
-            Before::Item => {}
+            QuantifiedItem::Nothing => return Err(error("nothing to repeat", start)),
+            QuantifiedItem::Repeat => return Err(error("multiple repeat", start)),
+            QuantifiedItem::Item => {}
         }
         self.out.push_str(quantifier);
         if self.eat('?') {
@@ -174,7 +174,7 @@ impl Translator {
         } else if self.eat('+') {
             self.out.push('+');
         }
-        self.before = Before::Repeat;
+        self.before = QuantifiedItem::Repeat;
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl Translator {
                 push_literal(&mut self.out, c);
             }
         }
-        self.before = Before::Item;
+        self.before = QuantifiedItem::Item;
         Ok(())
     }
 
@@ -379,8 +379,8 @@ impl Translator {
         let verbose = self.verbose;
         let number = if self.eat('?') {
             match self.extension(start)? {
-                Opened::Group(number) => number,
-                Opened::Nothing => return Ok(()),
+                ExtensionKind::Group(number) => number,
+                ExtensionKind::Nothing => return Ok(()),
             }
         } else {
             self.groups += 1;
@@ -397,12 +397,12 @@ impl Translator {
             number,
             verbose,
         });
-        self.before = Before::Nothing;
+        self.before = QuantifiedItem::Nothing;
         Ok(())
     }
 
     /// The part after `(?`.
-    fn extension(&mut self, start: usize) -> Result<Opened> {
+    fn extension(&mut self, start: usize) -> Result<ExtensionKind> {
         let mut number = None;
         let Some(c) = self.peek() else {
             return Err(error("unexpected end of pattern", self.at));
@@ -429,7 +429,7 @@ impl Translator {
                     }
                     self.at += 1;
                 }
-                return Ok(Opened::Nothing);
+                return Ok(ExtensionKind::Nothing);
             }
             'P' => match self.peek() {
                 Some('<') => {
@@ -439,7 +439,7 @@ impl Translator {
                 Some('=') => {
                     self.at += 1;
                     self.named_reference()?;
-                    return Ok(Opened::Nothing);
+                    return Ok(ExtensionKind::Nothing);
                 }
                 None => return Err(error("unexpected end of pattern", self.at)),
                 Some(c) => return Err(error(&format!("unknown extension ?P{c}"), start + 1)),
@@ -448,12 +448,12 @@ impl Translator {
             c if "aiLmsux-".contains(c) => {
                 self.at -= 1;
                 if !self.inline_flags(start)? {
-                    return Ok(Opened::Nothing);
+                    return Ok(ExtensionKind::Nothing);
                 }
             }
             c => return Err(error(&format!("unknown extension ?{c}"), start + 1)),
         }
-        Ok(Opened::Group(number))
+        Ok(ExtensionKind::Group(number))
     }
 
     fn until(&mut self, end: char, what: &str) -> Result<String> {
@@ -517,7 +517,7 @@ impl Translator {
             return Err(error("cannot refer to an open group", start));
         }
         let _ = write!(self.out, r"(?:\{number})");
-        self.before = Before::Item;
+        self.before = QuantifiedItem::Item;
         Ok(())
     }
 

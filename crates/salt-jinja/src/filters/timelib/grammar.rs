@@ -8,7 +8,7 @@ use regex_automata::{Anchored, Input, MatchKind};
 
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
+pub enum DatePiece {
     Yesterday,
     Now,
     Noon,
@@ -103,66 +103,81 @@ fn month_day() -> String {
 }
 
 /// The pieces that are days in words, and times of day.
-fn times() -> Vec<(Piece, String)> {
+fn times() -> Vec<(DatePiece, String)> {
     let [short, long, _] = clocks();
     let short_12 = format!("{HOUR_12}(?:{SPACE})?{MERIDIAN}|{}", clocks_12());
     vec![
-        (Piece::Yesterday, "(?i:yesterday)".into()),
-        (Piece::Now, "(?i:now)".into()),
-        (Piece::Noon, "(?i:noon)".into()),
-        (Piece::Midnight, "(?i:midnight|today)".into()),
-        (Piece::Tomorrow, "(?i:tomorrow)".into()),
-        (Piece::Timestamp, "@-?[0-9]+".into()),
-        (Piece::Clock12, short_12),
-        (Piece::Clock24, format!(r"{short}|{long}|{long}\.[0-9]+")),
-        (Piece::ShortClock, format!("(?i:t)?{HOUR_2}{MINUTE_2}")),
-        (Piece::Clock, format!("(?i:t)?{HOUR_2}{MINUTE_2}{SECOND_2}")),
+        (DatePiece::Yesterday, "(?i:yesterday)".into()),
+        (DatePiece::Now, "(?i:now)".into()),
+        (DatePiece::Noon, "(?i:noon)".into()),
+        (DatePiece::Midnight, "(?i:midnight|today)".into()),
+        (DatePiece::Tomorrow, "(?i:tomorrow)".into()),
+        (DatePiece::Timestamp, "@-?[0-9]+".into()),
+        (DatePiece::Clock12, short_12),
+        (
+            DatePiece::Clock24,
+            format!(r"{short}|{long}|{long}\.[0-9]+"),
+        ),
+        (DatePiece::ShortClock, format!("(?i:t)?{HOUR_2}{MINUTE_2}")),
+        (
+            DatePiece::Clock,
+            format!("(?i:t)?{HOUR_2}{MINUTE_2}{SECOND_2}"),
+        ),
     ]
 }
 
 /// The pieces that are dates of numbers and names of months.
-fn dates() -> Vec<(Piece, String)> {
+fn dates() -> Vec<(DatePiece, String)> {
     let (month, month_day) = (month(), month_day());
     let dashed = format!("{YEAR_4}-{MONTH_2}-{DAY_2}");
     let year_first = format!("[+-]?{dashed}|{YEAR_4}/{MONTH_2}/{DAY_2}/?|{YEAR_4}/{MONTH}/{DAY}");
     let with_year = format!(r"{month}[ .\t-]*{DAY}[,.stndrh\t ]+{YEAR}");
     vec![
-        (Piece::American, format!("{MONTH}/{DAY}(?:/{YEAR})?")),
-        (Piece::YearFirst, year_first),
+        (DatePiece::American, format!("{MONTH}/{DAY}(?:/{YEAR})?")),
+        (DatePiece::YearFirst, year_first),
         (
-            Piece::ShortYearFirst,
+            DatePiece::ShortYearFirst,
             format!("[0-9]{{2}}-{MONTH_2}-{DAY_2}"),
         ),
-        (Piece::YearMonth, format!("{YEAR_4}-{MONTH}")),
-        (Piece::AnyYearFirst, format!("{YEAR}-{MONTH}-{DAY}")),
+        (DatePiece::YearMonth, format!("{YEAR_4}-{MONTH}")),
+        (DatePiece::AnyYearFirst, format!("{YEAR}-{MONTH}-{DAY}")),
         (
-            Piece::DayMonthYear,
+            DatePiece::DayMonthYear,
             format!(r"{DAY}[ \t.-]*{month}[ \t.-]*{YEAR}"),
         ),
         (
-            Piece::DotsLongYear,
+            DatePiece::DotsLongYear,
             format!(r"{DAY}[.\t-]{MONTH}[.-]{YEAR_4}"),
         ),
         (
-            Piece::DotsShortYear,
+            DatePiece::DotsShortYear,
             format!(r"{DAY}[.\t]{MONTH}\.[0-9]{{2}}"),
         ),
-        (Piece::MonthYear, format!(r"{month}[ .\t-]*{YEAR_4}")),
-        (Piece::YearMonthName, format!(r"{YEAR_4}[ .\t-]*{month}")),
-        (Piece::MonthDay, format!("{with_year}|{month_day}")),
-        (Piece::DayMonth, format!(r"{DAY}[ .\t-]*{month}")),
-        (Piece::Digits, format!("{YEAR_4}{MONTH_2}{DAY_2}")),
-        (Piece::DateAndClock, date_and_clock()),
-        (Piece::DayOfYear, format!(r"{YEAR_4}\.?{DAY_OF_YEAR}")),
-        (Piece::WeekDay, format!("{YEAR_4}-?W{WEEK}-?[0-7]")),
-        (Piece::Week, format!("{YEAR_4}-?W{WEEK}")),
-        (Piece::MonthDayYear, format!("{MONTH_SHORT}-{DAY_2}-{YEAR}")),
-        (Piece::YearNameDay, format!("{YEAR}-{MONTH_SHORT}-{DAY_2}")),
+        (DatePiece::MonthYear, format!(r"{month}[ .\t-]*{YEAR_4}")),
         (
-            Piece::Log,
+            DatePiece::YearMonthName,
+            format!(r"{YEAR_4}[ .\t-]*{month}"),
+        ),
+        (DatePiece::MonthDay, format!("{with_year}|{month_day}")),
+        (DatePiece::DayMonth, format!(r"{DAY}[ .\t-]*{month}")),
+        (DatePiece::Digits, format!("{YEAR_4}{MONTH_2}{DAY_2}")),
+        (DatePiece::DateAndClock, date_and_clock()),
+        (DatePiece::DayOfYear, format!(r"{YEAR_4}\.?{DAY_OF_YEAR}")),
+        (DatePiece::WeekDay, format!("{YEAR_4}-?W{WEEK}-?[0-7]")),
+        (DatePiece::Week, format!("{YEAR_4}-?W{WEEK}")),
+        (
+            DatePiece::MonthDayYear,
+            format!("{MONTH_SHORT}-{DAY_2}-{YEAR}"),
+        ),
+        (
+            DatePiece::YearNameDay,
+            format!("{YEAR}-{MONTH_SHORT}-{DAY_2}"),
+        ),
+        (
+            DatePiece::Log,
             format!("{DAY}/{MONTH_SHORT}/{YEAR_4}:{HOUR_2}:{MINUTE_2}:{SECOND_2}{SPACE}{OFFSET}"),
         ),
-        (Piece::Year, YEAR_4.into()),
+        (DatePiece::Year, YEAR_4.into()),
     ]
 }
 
@@ -180,41 +195,44 @@ fn date_and_clock() -> String {
 }
 
 /// The other pieces.
-fn others() -> Vec<(Piece, String)> {
+fn others() -> Vec<(DatePiece, String)> {
     let (month_day, unit) = (month_day(), format!("(?:{UNIT}|{DAY_NAME})"));
     vec![
-        (Piece::Ago, "(?i:ago)".into()),
-        (Piece::DayName, DAY_NAME.into()),
-        (Piece::RelativeText, format!("{NUMBER_TEXT}{SPACE}{unit}")),
-        (Piece::MonthName, format!("{MONTH_LONG}|{MONTH_SHORT}")),
-        (Piece::Zone, format!("{OFFSET}|{ZONE}")),
+        (DatePiece::Ago, "(?i:ago)".into()),
+        (DatePiece::DayName, DAY_NAME.into()),
         (
-            Piece::MonthDayClock12,
+            DatePiece::RelativeText,
+            format!("{NUMBER_TEXT}{SPACE}{unit}"),
+        ),
+        (DatePiece::MonthName, format!("{MONTH_LONG}|{MONTH_SHORT}")),
+        (DatePiece::Zone, format!("{OFFSET}|{ZONE}")),
+        (
+            DatePiece::MonthDayClock12,
             format!("{month_day}(?:{})", clocks_12()),
         ),
         (
-            Piece::MonthDayClock24,
+            DatePiece::MonthDayClock24,
             format!("{month_day}(?:{})", clocks().join("|")),
         ),
         (
-            Piece::Relative,
+            DatePiece::Relative,
             format!(r"[+-]*[ \t]*[0-9]+(?:{SPACE})?{unit}"),
         ),
-        (Piece::Separator, r"[ .,\t]|\x00|\n".into()),
-        (Piece::Other, "(?s:.)".into()),
+        (DatePiece::Separator, r"[ .,\t]|\x00|\n".into()),
+        (DatePiece::Other, "(?s:.)".into()),
     ]
 }
 
 /// Finds the pieces.
 struct Scanner {
-    pieces: Vec<Piece>,
+    pieces: Vec<DatePiece>,
     dfa: DFA,
     cache: Cache,
 }
 
 impl Scanner {
     fn new() -> Option<Self> {
-        let (pieces, patterns): (Vec<Piece>, Vec<String>) =
+        let (pieces, patterns): (Vec<DatePiece>, Vec<String>) =
             [times(), dates(), others()].concat().into_iter().unzip();
         let dfa = DFA::builder()
             .configure(DFA::config().match_kind(MatchKind::All))
@@ -232,7 +250,7 @@ thread_local! {
 }
 
 /// The piece at the start of a text, and its length.
-pub fn piece(text: &[u8]) -> Option<(Piece, usize)> {
+pub fn piece(text: &[u8]) -> Option<(DatePiece, usize)> {
     SCANNER.with_borrow_mut(|scanner| {
         if scanner.is_none() {
             *scanner = Scanner::new();

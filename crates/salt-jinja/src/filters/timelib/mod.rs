@@ -9,7 +9,7 @@ use jiff::civil::DateTime;
 
 use calendar::Fields;
 use cursor::Cursor;
-use grammar::Piece;
+use grammar::DatePiece;
 
 /// The names of zones that count, one a line (recorded from `timelib`).
 const ZONES: &str = include_str!("../../../data/zones.txt");
@@ -60,7 +60,7 @@ pub fn moment(text: &str, now: impl FnOnce() -> Option<DateTime>) -> Option<Date
     let end = text.len() - behind.take_while(|byte| is_space(byte)).count();
     let mut text = text[start..end].to_vec();
     text.push(0);
-    let (mut said, mut rest) = (Said::default(), &*text);
+    let (mut said, mut rest) = (PartialDate::default(), &*text);
     while !rest.is_empty() {
         let (piece, length) = grammar::piece(rest)?;
         let (own, behind) = rest.split_at(length);
@@ -72,7 +72,7 @@ pub fn moment(text: &str, now: impl FnOnce() -> Option<DateTime>) -> Option<Date
 
 /// The date that the pieces describe, as far as it is known.
 #[derive(Debug, Default)]
-struct Said {
+struct PartialDate {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -92,48 +92,48 @@ struct Said {
     weekdays: Option<i128>,
 }
 
-impl Said {
+impl PartialDate {
     /// Take a piece; `None` if it is an error.
-    fn piece(&mut self, piece: Piece, text: &[u8]) -> Option<()> {
+    fn piece(&mut self, piece: DatePiece, text: &[u8]) -> Option<()> {
         let cursor = &mut Cursor { rest: text };
         match piece {
-            Piece::Now | Piece::Separator => {}
-            Piece::Other => return None,
-            Piece::Yesterday | Piece::Tomorrow | Piece::Noon | Piece::Midnight => {
+            DatePiece::Now | DatePiece::Separator => {}
+            DatePiece::Other => return None,
+            DatePiece::Yesterday | DatePiece::Tomorrow | DatePiece::Noon | DatePiece::Midnight => {
                 self.day_in_words(piece);
             }
-            Piece::Timestamp => self.timestamp(cursor)?,
-            Piece::Clock12 => {
+            DatePiece::Timestamp => self.timestamp(cursor)?,
+            DatePiece::Clock12 => {
                 self.time()?;
                 self.clock_12(cursor, false)?;
             }
-            Piece::Clock24 => {
+            DatePiece::Clock24 => {
                 self.time()?;
                 self.clock_24(cursor, b":.")?;
             }
-            Piece::ShortClock => self.short_clock(cursor)?,
-            Piece::Clock => {
+            DatePiece::ShortClock => self.short_clock(cursor)?,
+            DatePiece::Clock => {
                 self.time()?;
                 self.clock = [cursor.number(2), cursor.number(2), cursor.number(2)];
                 zone_behind(cursor)?;
             }
-            Piece::DateAndClock | Piece::Log => self.date_and_clock(piece, cursor)?,
-            Piece::WeekDay | Piece::Week => self.week(piece, cursor)?,
-            Piece::MonthDayClock12 | Piece::MonthDayClock24 => {
+            DatePiece::DateAndClock | DatePiece::Log => self.date_and_clock(piece, cursor)?,
+            DatePiece::WeekDay | DatePiece::Week => self.week(piece, cursor)?,
+            DatePiece::MonthDayClock12 | DatePiece::MonthDayClock24 => {
                 self.date()?;
                 (self.month, self.day) = (month(cursor), cursor.number(2));
                 self.time()?;
                 match piece {
-                    Piece::MonthDayClock12 => self.clock_12(cursor, true)?,
+                    DatePiece::MonthDayClock12 => self.clock_12(cursor, true)?,
                     _ => self.clock_24(cursor, b":")?,
                 }
             }
-            Piece::Year => self.year = cursor.number(4),
-            Piece::Ago => self.ago(),
-            Piece::DayName => self.day_name(&cursor.until(b" \t")),
-            Piece::RelativeText | Piece::Relative => self.relative(piece, cursor),
-            Piece::Zone if self.has_zone => {}
-            Piece::Zone => {
+            DatePiece::Year => self.year = cursor.number(4),
+            DatePiece::Ago => self.ago(),
+            DatePiece::DayName => self.day_name(&cursor.until(b" \t")),
+            DatePiece::RelativeText | DatePiece::Relative => self.relative(piece, cursor),
+            DatePiece::Zone if self.has_zone => {}
+            DatePiece::Zone => {
                 self.has_zone = true;
                 zone(cursor)?;
             }
@@ -158,12 +158,12 @@ impl Said {
         self.clock = [Some(0); 3];
     }
 
-    fn day_in_words(&mut self, piece: Piece) {
+    fn day_in_words(&mut self, piece: DatePiece) {
         self.no_time();
         match piece {
-            Piece::Yesterday => (self.relative.day, self.behavior) = (-1, 1),
-            Piece::Tomorrow => (self.relative.day, self.behavior) = (1, 1),
-            Piece::Noon => {
+            DatePiece::Yesterday => (self.relative.day, self.behavior) = (-1, 1),
+            DatePiece::Tomorrow => (self.relative.day, self.behavior) = (1, 1),
+            DatePiece::Noon => {
                 self.clocks = 1;
                 self.clock[0] = Some(12);
             }
@@ -227,11 +227,11 @@ impl Said {
         zone_behind(cursor)
     }
 
-    fn date_and_clock(&mut self, piece: Piece, cursor: &mut Cursor<'_>) -> Option<()> {
+    fn date_and_clock(&mut self, piece: DatePiece, cursor: &mut Cursor<'_>) -> Option<()> {
         self.time()?;
         self.date()?;
         match piece {
-            Piece::Log => {
+            DatePiece::Log => {
                 (self.day, self.month) = (cursor.number(2), month(cursor));
                 self.year = cursor.number(4);
             }
@@ -242,7 +242,7 @@ impl Said {
         }
         self.clock = [cursor.number(2), cursor.number(2), cursor.number(2)];
         match (piece, cursor.next()) {
-            (Piece::Log, _) => zone(cursor),
+            (DatePiece::Log, _) => zone(cursor),
             (_, Some(b'.')) => {
                 cursor.fraction(9);
                 zone_behind(cursor)
@@ -251,12 +251,12 @@ impl Said {
         }
     }
 
-    fn week(&mut self, piece: Piece, cursor: &mut Cursor<'_>) -> Option<()> {
+    fn week(&mut self, piece: DatePiece, cursor: &mut Cursor<'_>) -> Option<()> {
         self.date()?;
         self.behavior = 1;
         let (year, week) = (cursor.number(4)?, cursor.number(2)?);
         let day = match piece {
-            Piece::WeekDay => cursor.number(1)?,
+            DatePiece::WeekDay => cursor.number(1)?,
             _ => 1,
         };
         (self.year, self.month, self.day) = (Some(year), Some(1), Some(1));
@@ -302,9 +302,9 @@ impl Said {
         self.weekday = Some(day);
     }
 
-    fn relative(&mut self, piece: Piece, cursor: &mut Cursor<'_>) {
+    fn relative(&mut self, piece: DatePiece, cursor: &mut Cursor<'_>) {
         let (amount, behavior) = match piece {
-            Piece::Relative => (cursor.signed().unwrap_or_default(), 1),
+            DatePiece::Relative => (cursor.signed().unwrap_or_default(), 1),
             _ => {
                 let word = cursor.word();
                 (amount(&word), i128::from(word == "this"))
@@ -336,29 +336,29 @@ impl Said {
     }
 
     /// A date of a year, a month and a day in some order.
-    fn plain_date(&mut self, piece: Piece, cursor: &mut Cursor<'_>) -> Option<()> {
+    fn plain_date(&mut self, piece: DatePiece, cursor: &mut Cursor<'_>) -> Option<()> {
         self.date()?;
         match piece {
-            Piece::DayMonthYear | Piece::DayMonth => {
+            DatePiece::DayMonthYear | DatePiece::DayMonth => {
                 self.day_and_month(cursor);
                 self.set_year(cursor.number(4));
             }
-            Piece::MonthYear | Piece::MonthName => {
+            DatePiece::MonthYear | DatePiece::MonthName => {
                 self.month = month(cursor);
-                if piece == Piece::MonthYear {
+                if piece == DatePiece::MonthYear {
                     (self.year, self.day) = (cursor.number(4).map(full_year), Some(1));
                 }
             }
-            Piece::YearMonthName | Piece::YearNameDay => {
+            DatePiece::YearMonthName | DatePiece::YearNameDay => {
                 self.year = cursor.number(4).map(full_year);
                 self.month = month(cursor);
                 self.day = cursor.number(2).or(Some(1));
             }
-            Piece::MonthDay | Piece::MonthDayYear => {
+            DatePiece::MonthDay | DatePiece::MonthDayYear => {
                 (self.month, self.day) = (month(cursor), cursor.number(2));
                 self.year = cursor.number(4).map(full_year);
             }
-            Piece::DayOfYear => {
+            DatePiece::DayOfYear => {
                 self.year = cursor.number(4).map(full_year);
                 (self.month, self.day) = (Some(1), cursor.number(3));
             }
@@ -367,28 +367,28 @@ impl Said {
         Some(())
     }
 
-    fn date_of_numbers(&mut self, piece: Piece, cursor: &mut Cursor<'_>) {
+    fn date_of_numbers(&mut self, piece: DatePiece, cursor: &mut Cursor<'_>) {
         match piece {
-            Piece::American => {
+            DatePiece::American => {
                 (self.month, self.day) = (cursor.number(2), cursor.number(2));
                 self.set_year(cursor.number(4));
             }
-            Piece::DotsLongYear | Piece::DotsShortYear => {
+            DatePiece::DotsLongYear | DatePiece::DotsShortYear => {
                 (self.day, self.month) = (cursor.number(2), cursor.number(2));
                 self.year = match piece {
-                    Piece::DotsLongYear => cursor.number(4),
+                    DatePiece::DotsLongYear => cursor.number(4),
                     _ => cursor.number(2).map(full_year),
                 };
             }
             _ => {
                 self.year = match piece {
-                    Piece::YearFirst => signed_year(cursor),
-                    Piece::Digits => cursor.number(4),
+                    DatePiece::YearFirst => signed_year(cursor),
+                    DatePiece::Digits => cursor.number(4),
                     _ => cursor.number(4).map(full_year),
                 };
                 self.month = cursor.number(2);
                 self.day = match piece {
-                    Piece::YearMonth => Some(1),
+                    DatePiece::YearMonth => Some(1),
                     _ => cursor.number(2),
                 };
             }

@@ -3,10 +3,10 @@
 use crate::events::event::EventKind;
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, ParserState};
+use super::{Events, NodeContext, ParseResult, ParserState};
 
 impl<'t> Events<'t> {
-    pub(super) fn block_sequence_entry(&mut self) -> Parsed<'t> {
+    pub(super) fn block_sequence_entry(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         let mark = token.end;
         match token.kind {
@@ -25,7 +25,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn indentless_entry(&mut self) -> Parsed<'t> {
+    pub(super) fn indentless_entry(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         let mark = token.end;
         if !matches!(token.kind, TokenKind::BlockEntry) {
@@ -41,7 +41,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn block_mapping_key(&mut self) -> Parsed<'t> {
+    pub(super) fn block_mapping_key(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         let mark = token.end;
         match token.kind {
@@ -63,7 +63,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn block_mapping_value(&mut self) -> Parsed<'t> {
+    pub(super) fn block_mapping_value(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         let (start, end) = (token.start, token.end);
         if !matches!(token.kind, TokenKind::Value) {

@@ -4,7 +4,7 @@ use crate::events::error::{Error, Phase};
 use crate::events::event::{Event, EventKind, Mark};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, ParserState, nothing};
+use super::{Events, NodeContext, ParseResult, ParserState, nothing};
 
 /// More `%TAG` directives than this before one document are refused: each is compared with all before it.
 const MAX_TAG_DIRECTIVES: usize = 100;
@@ -95,7 +95,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn document_content(&mut self) -> Parsed<'t> {
+    pub(super) fn document_content(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         match token.kind {
             TokenKind::VersionDirective { .. }
@@ -111,7 +111,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn document_end(&mut self) -> Parsed<'t> {
+    pub(super) fn document_end(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         let (start, mut end) = (token.start, token.start);
         let implicit = !matches!(token.kind, TokenKind::DocumentEnd);

@@ -3,10 +3,10 @@
 use crate::events::event::{Event, EventKind, Node};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, ParserState};
+use super::{Events, NodeContext, ParseResult, ParserState};
 
 impl<'t> Events<'t> {
-    pub(super) fn flow_sequence_entry(&mut self, is_first: bool) -> Parsed<'t> {
+    pub(super) fn flow_sequence_entry(&mut self, is_first: bool) -> ParseResult<'t> {
         if matches!(self.scanner.peek()?.kind, TokenKind::FlowSequenceEnd) {
             return self.leave(EventKind::SequenceEnd);
         }
@@ -29,7 +29,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn pair_key(&mut self) -> Parsed<'t> {
+    pub(super) fn pair_key(&mut self) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         match token.kind {
             TokenKind::FlowSequenceEnd => {
@@ -46,7 +46,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn pair_value(&mut self) -> Parsed<'t> {
+    pub(super) fn pair_value(&mut self) -> ParseResult<'t> {
         if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
             self.scanner.skip();
             if !matches!(
@@ -60,12 +60,12 @@ impl<'t> Events<'t> {
         self.nothing_then(mark, ParserState::PairEnd)
     }
 
-    pub(super) fn pair_end(&mut self) -> Parsed<'t> {
+    pub(super) fn pair_end(&mut self) -> ParseResult<'t> {
         self.state = ParserState::FlowSequenceEntry;
         self.event_before(EventKind::MappingEnd)
     }
 
-    pub(super) fn flow_mapping_key(&mut self, is_first: bool) -> Parsed<'t> {
+    pub(super) fn flow_mapping_key(&mut self, is_first: bool) -> ParseResult<'t> {
         if matches!(self.scanner.peek()?.kind, TokenKind::FlowMappingEnd) {
             return self.leave(EventKind::MappingEnd);
         }
@@ -93,7 +93,7 @@ impl<'t> Events<'t> {
         }
     }
 
-    pub(super) fn flow_mapping_value(&mut self) -> Parsed<'t> {
+    pub(super) fn flow_mapping_value(&mut self) -> ParseResult<'t> {
         if matches!(self.scanner.peek()?.kind, TokenKind::Value) {
             self.scanner.skip();
             if !matches!(
@@ -106,7 +106,7 @@ impl<'t> Events<'t> {
         self.flow_mapping_empty_value()
     }
 
-    pub(super) fn flow_mapping_empty_value(&mut self) -> Parsed<'t> {
+    pub(super) fn flow_mapping_empty_value(&mut self) -> ParseResult<'t> {
         let Event { start, .. } = self.event_here(EventKind::MappingEnd)?;
         self.nothing_then(start, ParserState::FlowMappingKey)
     }

@@ -75,7 +75,7 @@ enum NodeContext {
     Flow,
 }
 
-type Parsed<'t> = Result<Event<'t>, Error>;
+type ParseResult<'t> = Result<Event<'t>, Error>;
 
 impl<'t> Events<'t> {
     /// The events of a text.
@@ -140,7 +140,7 @@ impl<'t> Events<'t> {
     }
 
     /// Take the token that ends a collection.
-    fn leave(&mut self, kind: EventKind<'t>) -> Parsed<'t> {
+    fn leave(&mut self, kind: EventKind<'t>) -> ParseResult<'t> {
         self.starts.pop();
         self.pop_state();
         let event = self.event_here(kind)?;
@@ -154,19 +154,19 @@ impl<'t> Events<'t> {
     }
 
     /// A node, and then another state.
-    fn node_then(&mut self, place: NodeContext, next: ParserState) -> Parsed<'t> {
+    fn node_then(&mut self, place: NodeContext, next: ParserState) -> ParseResult<'t> {
         self.states.push(next);
         self.node(place)
     }
 
     /// The absence of a node, and then another state.
-    fn nothing_then(&mut self, mark: Mark, next: ParserState) -> Parsed<'t> {
+    fn nothing_then(&mut self, mark: Mark, next: ParserState) -> ParseResult<'t> {
         self.state = next;
         Ok(nothing(mark))
     }
 
     /// An event at the next token.
-    fn event_here(&mut self, kind: EventKind<'t>) -> Parsed<'t> {
+    fn event_here(&mut self, kind: EventKind<'t>) -> ParseResult<'t> {
         let token = self.scanner.peek()?;
         Ok(Event {
             kind,
@@ -176,14 +176,14 @@ impl<'t> Events<'t> {
     }
 
     /// An event without a token, before the next one.
-    fn event_before(&mut self, kind: EventKind<'t>) -> Parsed<'t> {
+    fn event_before(&mut self, kind: EventKind<'t>) -> ParseResult<'t> {
         let start = self.scanner.peek()?.start;
         let end = start;
         Ok(Event { kind, start, end })
     }
 
     /// The collection around does not go on like this.
-    fn unexpected(&mut self, what: &'static str, problem: &'static str) -> Parsed<'t> {
+    fn unexpected(&mut self, what: &'static str, problem: &'static str) -> ParseResult<'t> {
         let mark = self.scanner.peek()?.start;
         let start = self.starts.pop().unwrap_or_default();
         Err(Error::parser(what, start, problem, mark))

@@ -6,13 +6,13 @@ use crate::events::error::Error;
 use crate::events::event::{Event, EventKind, Mark, Node, Scalar, Style};
 use crate::events::token::TokenKind;
 
-use super::{Events, NodeContext, Parsed, ParserState};
+use super::{Events, NodeContext, ParseResult, ParserState};
 
 /// A tag as it is written, and where.
 type WrittenTag<'t> = (&'t str, Cow<'t, str>, Mark);
 
 impl<'t> Events<'t> {
-    pub(super) fn node(&mut self, place: NodeContext) -> Parsed<'t> {
+    pub(super) fn node(&mut self, place: NodeContext) -> ParseResult<'t> {
         if let TokenKind::Alias(name) = self.scanner.peek()?.kind {
             self.pop_state();
             let event = self.event_here(EventKind::Alias(name))?;
