@@ -15,7 +15,7 @@ use crate::available::Available;
 use crate::exhausting::Exhausting;
 use crate::options::TopOptions;
 use crate::own_modules::OwnModules;
-use crate::render::{GotSls, MinionRenders, Renders};
+use crate::render::{GotSls, MinionRenders, Renders, SlsFile};
 use crate::runs::Compiled;
 use crate::shared::SharedByRenders;
 use crate::top::{Top, TopReader};
@@ -252,7 +252,7 @@ impl<'w, 'e> MinionGather<'w, 'e> {
         let Some(path) = self.gatherer.available.path(saltenv, name) else {
             return;
         };
-        let rendered = self.renders.rendered(saltenv, &path);
+        let rendered = self.renders.rendered(&SlsFile::new(saltenv, &path, name));
         gathered.sls.push(GotSls {
             saltenv: saltenv.to_owned(),
             name: name.to_owned(),

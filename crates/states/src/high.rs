@@ -18,7 +18,7 @@ use crate::compile::{
     CompileOptions, Compiler, LowDataError, LowState, Refusal, RefusalKind, limit_reached,
 };
 use crate::gather::{DEPTH, stacked};
-use crate::render::{GotSls, MinionRenders};
+use crate::render::{GotSls, MinionRenders, SlsFile};
 use crate::{GatheredStates, Gatherer, OwnModules, Top, included, watches};
 
 /// The states that are asked for.
@@ -354,7 +354,7 @@ impl Building<'_, '_> {
             return Ok(nothing);
         };
         self.done.insert((saltenv.to_owned(), name.to_owned()));
-        let rendered = self.renders.rendered(saltenv, &path);
+        let rendered = self.renders.rendered(&SlsFile::new(saltenv, &path, name));
         self.sls.push(GotSls {
             saltenv: saltenv.to_owned(),
             name: name.to_owned(),

@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::share::{FactRead, MinionAnswers, SharedWork, WorkKey, WorkOrigin};
 use mapstack::trace::{FileRead, FileReadKind};
-use mapstack::{Engine, Run};
+use mapstack::{Engine, Run, sls_name};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind};
 use mapstack_value::{Str, Value, weight};
 
@@ -78,15 +78,44 @@ pub struct GotSls {
     pub rendered: Arc<SlsData>,
 }
 
-#[derive(PartialEq, Eq, Hash)]
-struct RenderKey {
+/// A file that is rendered as an sls.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SlsFile {
     saltenv: String,
     path: String,
+    /// The name by which the sls is asked for, if its path has another one. Templates see it.
+    name: Option<String>,
 }
 
-impl WorkKey for RenderKey {
+impl SlsFile {
+    /// The file of a top file, which has no name.
+    pub fn of_top(saltenv: &str, path: &str) -> Self {
+        SlsFile {
+            saltenv: saltenv.into(),
+            path: path.into(),
+            name: None,
+        }
+    }
+
+    pub fn new(saltenv: &str, path: &str, name: &str) -> Self {
+        let is_usual = sls_name(path).is_some_and(|usual| usual == name);
+        SlsFile {
+            name: (!is_usual).then(|| name.into()),
+            ..SlsFile::of_top(saltenv, path)
+        }
+    }
+}
+
+impl From<&GotSls> for SlsFile {
+    fn from(sls: &GotSls) -> Self {
+        SlsFile::new(&sls.saltenv, &sls.path, &sls.name)
+    }
+}
+
+impl WorkKey for SlsFile {
     fn size(&self) -> usize {
-        self.saltenv.len() + self.path.len()
+        let name = self.name.as_ref().map_or(0, String::len);
+        self.saltenv.len() + self.path.len() + name
     }
 }
 
@@ -96,7 +125,7 @@ const SHARED: usize = 64 << 20;
 /// The results of rendering sls.
 pub(crate) struct Renders<'e> {
     engine: &'e Engine,
-    shared: SharedWork<RenderKey, Arc<SlsData>>,
+    shared: SharedWork<SlsFile, Arc<SlsData>>,
     /// The secrets that no error may contain.
     pub secrets: Secrets,
     /// The sls that reached limits, if they are not rendered for more minions.
@@ -133,12 +162,13 @@ impl<'e> Renders<'e> {
         }
     }
 
-    /// The sls at a path as a run renders it. Its files and warnings include those of what the run rendered before.
-    fn rendered(&self, run: &Run<'_>, path: &str) -> SlsData {
-        let url = format!("salt://{path}");
+    /// An sls as a run renders it. Its files and warnings include those of what the run rendered before.
+    fn rendered(&self, run: &Run<'_>, sls: &SlsFile) -> SlsData {
+        let url = format!("salt://{}", sls.path);
+        let render = || run.sls_called(&url, sls.name.as_deref());
         let data = match &self.exhausting {
-            Some(exhausting) => exhausting.try_once_more(&url, || run.sls(&url)),
-            None => run.sls(&url),
+            Some(exhausting) => exhausting.try_once_more(&url, render),
+            None => render(),
         };
         let data = data.map_err(|e| self.redacted(&e, &run.secret_texts()));
         let reads = run.file_reads();
@@ -180,15 +210,14 @@ pub(crate) struct MinionRenders<'w, 'e> {
     runs: Vec<(String, Run<'e>)>,
     /// The run in which an sls changed the facts. All later sls see the changes, as in Salt.
     changed: Option<Run<'e>>,
-    /// Renders that need not be made, by saltenv and path.
-    known: HashMap<(String, String), Arc<SlsData>>,
+    /// Renders that need not be made.
+    known: HashMap<SlsFile, Arc<SlsData>>,
 }
 
 impl<'e> MinionRenders<'_, 'e> {
     /// With sls that are rendered already.
     pub fn knowing(mut self, sls: &[GotSls]) -> Self {
-        let key = |sls: &GotSls| (sls.saltenv.clone(), sls.path.clone());
-        let known = sls.iter().map(|sls| (key(sls), sls.rendered.clone()));
+        let known = sls.iter().map(|sls| (sls.into(), sls.rendered.clone()));
         self.known.extend(known);
         self
     }
@@ -200,15 +229,16 @@ impl<'e> MinionRenders<'_, 'e> {
         Some(run.minion().clone())
     }
 
-    /// The result of rendering the sls at a path.
-    pub fn rendered(&mut self, saltenv: &str, path: &str) -> Arc<SlsData> {
-        if let Some(known) = self.known.get(&(saltenv.to_owned(), path.to_owned())) {
+    /// The result of rendering an sls.
+    pub fn rendered(&mut self, sls: &SlsFile) -> Arc<SlsData> {
+        if let Some(known) = self.known.get(sls) {
             return known.clone();
         }
         let renders = self.renders;
+        let saltenv = sls.saltenv.as_str();
         if let Some(run) = self.changed.take() {
             let run = self.changed.insert(run.with_saltenv(saltenv));
-            return Arc::new(renders.rendered(run, path));
+            return Arc::new(renders.rendered(run, sls));
         }
         let known = self.runs.iter().position(|(of, _)| of == saltenv);
         let at = known.unwrap_or_else(|| {
@@ -222,16 +252,12 @@ impl<'e> MinionRenders<'_, 'e> {
             self.runs.len() - 1
         });
         let run = &self.runs[at].1;
-        let key = RenderKey {
-            saltenv: saltenv.into(),
-            path: path.into(),
-        };
         let work = |run: &Run<'e>| {
-            let rendered = renders.rendered(run, path);
+            let rendered = renders.rendered(run, sls);
             let size = rendered.size();
             (Arc::new(rendered), size)
         };
-        let done = match renders.shared.find(key, &self.answers, run, work) {
+        let done = match renders.shared.find(sls.clone(), &self.answers, run, work) {
             WorkOrigin::Known(done) => done,
             WorkOrigin::Done { done, changed, .. } => {
                 self.changed = changed.map(|run| *run);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::render::{GotSls, MinionRenders};
+use crate::render::{GotSls, MinionRenders, SlsFile};
 
 /// Results by the renders of their sls. The renders so far decide which sls is rendered next, so they lead step by step
 /// to a result.
@@ -20,8 +20,8 @@ struct SharedTree<T> {
 }
 
 enum Step<T> {
-    /// The sls to render: its saltenv and its path.
-    Render(Arc<(String, String)>),
+    /// The sls to render.
+    Render(Arc<SlsFile>),
     Done(Arc<T>),
 }
 
@@ -47,7 +47,7 @@ impl<T> SharedByRenders<T> {
                 Step::Done(done) => return Some(done),
                 Step::Render(sls) => sls,
             };
-            let rendered = renders.rendered(&sls.0, &sls.1);
+            let rendered = renders.rendered(&sls);
             let known = self.known();
             // Another thread may have dropped the steps since.
             at = *known.next.get(&(at, Arc::as_ptr(&rendered) as usize))?;
@@ -76,7 +76,7 @@ impl<T> SharedTree<T> {
 
     fn add(&mut self, start: String, all: &[GotSls], done: &Arc<T>) {
         let step_of = |sls: Option<&GotSls>| match sls {
-            Some(sls) => Step::Render(Arc::new((sls.saltenv.clone(), sls.path.clone()))),
+            Some(sls) => Step::Render(Arc::new(sls.into())),
             None => Step::Done(done.clone()),
         };
         let mut at = match self.starts.get(&start) {

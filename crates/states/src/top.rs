@@ -15,7 +15,7 @@ use mapstack_value::{Key, Map, Value};
 
 use crate::available::Available;
 use crate::options::{Strategy, TopOptions};
-use crate::render::MinionRenders;
+use crate::render::{MinionRenders, SlsFile};
 use crate::sections::Tops;
 
 /// An sls that a target of a top file gives a minion.
@@ -273,7 +273,8 @@ impl TopReader<'_, '_> {
         if !found.files.contains(&shown) {
             found.files.push(shown.clone());
         }
-        let rendered = self.renders.borrow_mut().rendered(saltenv, path);
+        let file = SlsFile::of_top(saltenv, path);
+        let rendered = self.renders.borrow_mut().rendered(&file);
         found.add_facts(rendered.facts());
         match rendered.data.clone()? {
             Value::Map(top) => Ok(top),
@@ -462,6 +463,16 @@ impl TopReader<'_, '_> {
             .help("below a saltenv are targets, and below a target a list of sls")
     }
 
+    /// An error about a target that several top files have, of which one lists nothing.
+    fn nothing_listed(&self, env: &Key, target: &Key) -> Error {
+        let message = format!(
+            "several top files have the target '{target}' of '{env}', and one has no list of sls for it"
+        );
+        Error::new(ErrorKind::DataSource, message)
+            .at(self.place(&[&env.to_string(), &target.to_string()]))
+            .help("below a target is a list of sls; the option top_file_merging_strategy joins these lists")
+    }
+
     /// Base first, then of the other saltenvs what their own top files say (Salt: `_merge_tops_merge`).
     fn merged(&self, mut tops: Tops) -> Result<Targets> {
         let mut all = Targets::new();
@@ -495,7 +506,10 @@ impl TopReader<'_, '_> {
                 for (target, listed) in targets {
                     match of_env.get_mut(target) {
                         None => drop(of_env.insert(target.clone(), listed.clone())),
-                        Some(known) => *known = joined(known, listed),
+                        Some(known) => match joined(known, listed) {
+                            Some(both) => *known = both,
+                            None => return Err(self.nothing_listed(env, target)),
+                        },
                     }
                 }
             }
@@ -504,27 +518,35 @@ impl TopReader<'_, '_> {
     }
 }
 
-/// The entries of two equal targets: how they match, then the sls of both.
-fn joined(one: &Value, other: &Value) -> Value {
-    let matcher = |listed: &Value| {
-        let mut maps = listed.as_list().unwrap_or_default().iter().rev();
+/// The entries of two equal targets: how they match, then the sls of both; nothing where Python cannot loop over one.
+fn joined(one: &Value, other: &Value) -> Option<Value> {
+    let [one, other] = [entries(one)?, entries(other)?];
+    let matcher = |entries: &[Value]| {
+        let mut maps = entries.iter().rev();
         maps.find(|item| item.as_map().is_some()).cloned()
     };
-    let sls = |listed: &Value| -> Vec<Value> {
-        let items = listed.as_list().unwrap_or_default().iter();
-        items
-            .filter(|item| item.as_str().is_some())
-            .cloned()
-            .collect()
+    let sls = |entries: &[Value]| -> Vec<Value> {
+        let names = entries.iter().filter(|item| item.as_str().is_some());
+        names.cloned().collect()
     };
-    let mut all: Vec<Value> = matcher(other)
-        .or_else(|| matcher(one))
+    let mut all: Vec<Value> = matcher(&other)
+        .filter(Value::truthy)
+        .or_else(|| matcher(&one))
         .into_iter()
         .collect();
-    all.extend(sls(one));
+    all.extend(sls(&one));
     // A name that only the second one has stays as often as it is there.
     let is_new = |name: &Value| !all.iter().any(|known| known.is_same(name));
-    let more: Vec<Value> = sls(other).into_iter().filter(is_new).collect();
+    let more: Vec<Value> = sls(&other).into_iter().filter(is_new).collect();
     all.extend(more);
-    all.into_iter().collect()
+    Some(all.into_iter().collect())
+}
+
+/// The entries of a target, as Python loops over a value.
+fn entries(listed: &Value) -> Option<Vec<Value>> {
+    match listed {
+        Value::Map(map) => Some(map.keys().cloned().map(Value::from).collect()),
+        Value::Str(text) => Some(text.chars().map(|c| c.to_string().into()).collect()),
+        other => other.as_list().map(<[Value]>::to_vec),
+    }
 }

@@ -112,7 +112,7 @@ impl<'t> TracedSls<'t> {
         let tracer = ValueTracer::new(self.minion.clone(), self.engine.limits()).with_prints();
         let tracer = Rc::new(tracer);
         let rendered = run
-            .with_hooks(tracer.clone(), || run.traced_sls(&sls.path))
+            .with_hooks(tracer.clone(), || run.traced_sls(&sls.path, &sls.name))
             .ok()?;
         let shown = run.shown(&sls.path);
         let mut traced = tracer.of_sls(&sls.path, &rendered, self.file(sls, &shown));

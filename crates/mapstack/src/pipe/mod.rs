@@ -112,8 +112,17 @@ impl Run<'_> {
     /// The file does not exist, a template or its output is wrong, a renderer is not built in, or the pipe ends in
     /// text.
     pub fn sls(&self, path: &str) -> Result<Value> {
+        self.sls_called(path, None)
+    }
+
+    /// The same for an sls with the name by which it is asked for, if its path has another one: `nginx.init` and `nginx.`
+    /// also lead to `nginx/init.sls` (Salt: the variable `sls`).
+    ///
+    /// # Errors
+    /// As [`sls`](Run::sls).
+    pub fn sls_called(&self, path: &str, name: Option<&str>) -> Result<Value> {
         let (file, saltenv) = self.wanted_file(path)?;
-        let source = self.sls_source(&file, saltenv);
+        let source = self.sls_source(&file, saltenv, name);
         match self.compile(&source, &self.default_pipe(), false)? {
             StageOutput::Data(data) => {
                 if data.value.truthy() && data.value.as_map().is_none() {
@@ -134,17 +143,17 @@ impl Run<'_> {
         }
     }
 
-    /// The data of an sls file with the text it was read from. [Hooks](crate::hooks::Hooks) that trace templates follow
-    /// the values of its own.
+    /// The data of an sls file that has a name, with the text it was read from. [Hooks](crate::hooks::Hooks) that trace
+    /// templates follow the values of its own.
     ///
     /// # Errors
     /// As [`sls`](Run::sls). A pipe may end in text.
-    pub fn traced_sls(&self, path: &str) -> Result<RenderedSls> {
+    pub fn traced_sls(&self, path: &str, name: &str) -> Result<RenderedSls> {
         let (file, saltenv) = self.wanted_file(path)?;
         let kept = RefCell::new(None);
         let source = Source {
             kept: Some(&kept),
-            ..self.sls_source(&file, saltenv)
+            ..self.sls_source(&file, saltenv, Some(name))
         };
         // Calls of `map.data` in the template are nested, as in a map.
         let made = self.nested("an sls was asked for", "ask for it alone", || {
@@ -159,7 +168,7 @@ impl Run<'_> {
     /// As [`sls`](Run::sls), except errors in the text as data.
     pub fn sls_text(&self, path: &str) -> Result<String> {
         let (file, saltenv) = self.wanted_file(path)?;
-        let source = self.sls_source(&file, saltenv);
+        let source = self.sls_source(&file, saltenv, None);
         match self.compile(&source, &self.default_pipe(), true)? {
             StageOutput::Text(text) => Ok(text.as_str().to_string()),
             StageOutput::Data(Data {
@@ -177,8 +186,9 @@ impl Run<'_> {
             .unwrap_or_else(|| DEFAULT_PIPE.into())
     }
 
-    fn sls_source<'f>(&self, file: &'f File, saltenv: Str) -> Source<'f> {
-        let name = sls_name(&file.path).unwrap_or_else(|| file.path.replace('/', "."));
+    fn sls_source<'f>(&self, file: &'f File, saltenv: Str, name: Option<&str>) -> Source<'f> {
+        let of_path = || sls_name(&file.path).unwrap_or_else(|| file.path.replace('/', "."));
+        let name = name.map_or_else(of_path, str::to_owned);
         let mut source = Source::new(file, saltenv, name.into());
         let rendered = Obj::from(Value::Set(Default::default()));
         source.extra.insert("rendered_sls".into(), rendered);
