@@ -56,7 +56,9 @@ const TREE: &[(&str, &str)] = &[
          {{ tuned | yaml(False) }}\n\
          {{ absent }} {{ merged.a }} {{ merged.b }} {{ pillar.nothing | default('otherwise') }}\n\
          {{ conf.of_master }} {{ conf.both }}\n\
-         {% macro wrap(name) %}<{{ name }}>{{ caller('inner') }}{% endmacro %}{% call(x) wrap('outer') %}{{ x }}{% endcall %}\n",
+         {% macro wrap(name) %}<{{ name }}>{{ caller('inner') }}{% endmacro %}{% call(x) wrap('outer') %}{{ x }}{% endcall %}\n\
+         {% call(x) wrap(pillar.web.user) %}{{ x }} {{ pillar.port }}\nhost {{ pillar.web.hosts.1 }}{% endcall %}\n\
+         {% filter indent(2) %}{{ grains.os }}\n{{ pillar.pools.p2.size }}{% endfilter %}\n",
     ),
     (
         "web/files/whole.conf",

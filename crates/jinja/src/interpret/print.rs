@@ -69,6 +69,9 @@ impl Vm<'_> {
         if let Some(taint) = self.taint {
             out.expect_secret(taint.printed_by_block(value, &printed));
         }
+        if let Some(tracer) = self.tracer {
+            tracer.printed(&place(frame, span), value);
+        }
         out.push(&printed, &frame.template, span, Origin::Computed)
     }
 

@@ -186,7 +186,9 @@ impl Vm<'_> {
             closure: frame.detached(),
             is_anonymous: true,
         });
+        let traced = self.tracer.map(crate::tracer::Tracer::begin);
         let result = self.eval_call(call, frame, Some(object))?;
+        self.trace(traced, call, frame, &result);
         self.print_block(&result, span, frame, out)
     }
 
