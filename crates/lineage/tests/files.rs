@@ -88,7 +88,10 @@ const TREE: &[(&str, &str)] = &[
          {% for name, job in pillar.jobs.items() %}\n/etc/{{ name }}:\n  file.managed:\n    - source: salt://web/files/job\n    - template: jinja\n    - context:\n        job: {{ job | json }}\n{% endfor %}\n\
          /etc/tables.conf:\n  file.managed:\n    - source: salt://web/files/tables.conf\n    - template: jinja\n\
          /etc/whole.conf:\n  file.managed:\n    - source: salt://web/files/whole.conf\n    - template: jinja\n    - context:\n        whole: {{ {'name': web.user, 'inner': {'key': 'literal'}} }}\n\
-         /etc/more:\n  file.append:\n    - text: |\n        appended {{ grains.os }}\n",
+         /etc/more:\n  file.append:\n    - text: |\n        appended {{ grains.os }}\n\
+         {% set both = 'one ' ~ pillar.port ~ '\\nsecond' %}\n\
+         /etc/computed:\n  file.replace:\n    - pattern: x\n    - repl: {{ both | json }}\n\
+         /etc/written:\n  file.replace:\n    - pattern: x\n    - repl: |\n        one 8080\n        second\n",
     ),
 ];
 

@@ -346,12 +346,10 @@ fn in_scalar(claim: &Claim, line: &str, number: usize) -> Claim {
         return claim.clone();
     };
     let start = marks.mark();
-    let lines = text.as_str().split('\n');
-    let below = lines.enumerate().skip(start.line as usize - 1);
     // The lines of a block follow its mark, in order.
     let is_it = |text: &str| text.trim() == line.trim();
-    let mut found =
-        below.filter(|(at, text)| *at >= start.line as usize - 1 + number && is_it(text));
+    let mut found = scalar_lines(text.as_str(), start)
+        .filter(|(at, text)| *at >= start.line as usize - 1 + number && is_it(text));
     let place = found
         .next()
         .filter(|_| claim.value.to_string().contains('\n'));
@@ -380,6 +378,22 @@ fn in_scalar(claim: &Claim, line: &str, number: usize) -> Claim {
         ..claim.clone()
     }
     .printed(from)
+}
+
+/// The lines of the scalar at a mark, with their indices in the text. Those after its first are indented more than the
+/// line in which it begins, or as much if nothing precedes it there.
+fn scalar_lines(text: &str, start: Mark) -> impl Iterator<Item = (usize, &str)> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let first = start.line as usize - 1;
+    let mut lines = text.split('\n').enumerate().skip(first);
+    let begin = lines.next();
+    let around = begin.map_or(0, |(_, line)| indent(line));
+    let least = match start.column as usize == around + 1 {
+        true => around,
+        false => around + 1,
+    };
+    let inside = move |(_, line): &(usize, &str)| line.trim().is_empty() || indent(line) >= least;
+    begin.into_iter().chain(lines.take_while(inside))
 }
 
 /// Data that is serialized, with the places of its parts in the text.
