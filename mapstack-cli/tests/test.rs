@@ -910,6 +910,22 @@ fn states_and_files_are_recorded_and_compared() {
 }
 
 #[test]
+fn recording_states_leaves_recorded_maps_alone() {
+    let tree = with_states();
+    let update = "test web --root r --update --platform debian-12";
+    assert_line(tree.path(), update, 0, "1 recorded", "");
+    tree.write("r/web/map.jinja", b"{% set web = {'port': 81} %}\n");
+    let line = format!("{update} --states");
+    assert_line(tree.path(), &line, 0, "0 as expected, 1 recorded", "");
+    let text = |name: &str| {
+        let file = tree.path().join("r/tests/mapstack/web").join(name);
+        std::fs::read_to_string(file).unwrap()
+    };
+    assert!(text("debian-12.yaml").contains("port: 80"));
+    assert!(text("debian-12.states.yaml").contains("port 81"));
+}
+
+#[test]
 fn a_formula_without_an_sls_has_no_states() {
     let tree = Tree::new(&[("r/web/map.jinja", "{% set web = {'port': 80} %}\n")]);
     let line = "test web --root r --update --states --platform debian-12";

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{ErrorKind, yaml};
 use mapstack_expect::{
-    Case, EngineOf, Expectation, NoFile, Places, Plan, RunDescription, Runs, Suite, missing,
+    Case, EngineOf, Expectation, Form, NoFile, Places, Plan, RunDescription, Runs, Suite, missing,
     with_state,
 };
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
@@ -47,7 +47,8 @@ pub struct Test {
     /// Rewrite files that differ, and create missing ones for formulas and minions that are named
     #[arg(long)]
     pub update: bool,
-    /// With --update: record the states and managed files of the minions that are named, in NAME.states.yaml
+    /// With --update: record the states and managed files of the minions that are named, in NAME.states.yaml, and
+    /// leave recorded maps as they are
     #[arg(long, requires = "update")]
     pub states: bool,
     #[command(flatten)]
@@ -181,7 +182,7 @@ fn check_directories(args: &Test) -> Result<(), Failure> {
 }
 
 /// The expectations to look at, and whether each is new: those that are there, and with `--update` those that the
-/// chosen minions do not have.
+/// chosen minions do not have. Where states are recorded, the minions have facts that are not those of recorded maps.
 fn wanted(
     args: &Test,
     places: &Places<'_>,
@@ -189,6 +190,9 @@ fn wanted(
 ) -> Result<Vec<(Expectation, bool)>, Failure> {
     let mut wanted: Vec<(Expectation, bool)> =
         places.find()?.into_iter().map(|one| (one, false)).collect();
+    if args.states {
+        wanted.retain(|(one, _)| one.form == Form::States);
+    }
     if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
         let new = |is_of_states| {
             let new = missing(places, &wanted, &ids, is_of_states);
