@@ -57,6 +57,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "managed files", line: "file --sls f --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("/etc/f{at}: {{file.managed: [{{contents: 'x {at}'}}]}}"))) },
     Kind { name: "changed values", line: DIFF, files: |n| both(DEFAULTS, |side| values(n, |at| format!("k{at}: {side}{at}"))) },
     Kind { name: "changed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("a{at}: {{test.nop: [{{x: {side}}}]}}"))) },
+    Kind { name: "renamed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("{side}{at}: {{test.nop: [{{x: {at}}}, {{name: {side}-{at}}}]}}"))) },
     Kind { name: "changed lines of a file", line: DIFF, files: changed_file },
     Kind { name: "minions", line: "fleet f --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
     Kind { name: "minions", line: "impact grains:os --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },

@@ -80,20 +80,18 @@ impl StatesPair {
             false => PlanChanges::default(),
         };
         rest.keep(after.shown());
-        let place = |plans: &StatePlans<'_>, side: &SharedPlan, state: Option<&StateName>| {
-            state.map(|state| plans.place(side, state))
-        };
+        let known = [before.places(old), after.places(new)];
         let states = std::mem::take(&mut rest.states).into_iter();
         let states = states.map(|change| {
             let places = [
-                place(before, old, change.old.as_ref()),
-                place(after, new, change.new.as_ref()),
+                change.old.as_ref().map(|state| state.place(&known[0])),
+                change.new.as_ref().map(|state| state.place(&known[1])),
             ];
             (PlanChange::State(Box::new(change)), places)
         });
         let order = std::mem::take(&mut rest.order).into_iter();
         let order = order.map(|change| {
-            let places = [None, place(after, new, Some(&change.state))];
+            let places = [None, Some(change.state.place(&known[1]))];
             (PlanChange::Order(Box::new(change)), places)
         });
         StatesPair {
@@ -141,5 +139,10 @@ impl StateName {
             name,
         } = self;
         format!("{saltenv}\0{sls}\0{id}\0{module}.{function}\0{name}\0")
+    }
+
+    /// The place, as a file and a line, or the file alone where a template makes the ID.
+    pub(crate) fn place(&self, places: &mapstack_states::Places<'_>) -> String {
+        places.of_id(&self.sls, &self.saltenv, &self.id).0
     }
 }

@@ -332,14 +332,14 @@ impl<'e> StatePlans<'e> {
             return Vec::new();
         }
         let own = || OwnModules::of(self.engine, &["_states/"]);
-        let place = |state: &StateName| self.place(planned, state);
+        let places = self.places(planned);
+        let place = |state: &StateName| state.place(&places);
         DepartedUse::of_plan(&planned.plan, self.own.get_or_init(own), place)
     }
 
-    /// The place of a state, as a file and a line, or the file alone where a template makes the ID.
-    pub(crate) fn place(&self, planned: &SharedPlan, state: &StateName) -> String {
-        let places = Places::new(self.engine, &planned.compiled.sls);
-        places.of_id(&state.sls, &state.saltenv, &state.id).0
+    /// The places in the sls of a plan.
+    pub(crate) fn places<'p>(&'p self, planned: &'p SharedPlan) -> Places<'p> {
+        Places::new(self.engine, &planned.compiled.sls)
     }
 }
 
