@@ -1,7 +1,7 @@
 //! The targets, one function each.
 
 use mapstack::{DataOptions, Engine, parse_definition};
-use mapstack_expect::{Form, Recorded};
+use mapstack_expect::{Form, RecordedExpectation};
 use mapstack_lint::Linter;
 use mapstack_loader::MemoryFiles;
 use mapstack_matcher::{Definition, Mode};
@@ -254,11 +254,11 @@ pub fn expect(data: &[u8]) {
         return;
     };
     for form in [Form::Mapdata, Form::Plain] {
-        let Ok(recorded) = Recorded::parse(form, text, "recorded.yaml") else {
+        let Ok(recorded) = RecordedExpectation::parse(form, text, "recorded.yaml") else {
             continue;
         };
         let written = recorded.with_data(&recorded.data);
-        let back = Recorded::parse(form, &written, "written.yaml")
+        let back = RecordedExpectation::parse(form, &written, "written.yaml")
             .unwrap_or_else(|error| panic!("{error}\n{written}"));
         // Recorded data is written with its keys sorted.
         let sorted = |data: &Value| {
