@@ -191,11 +191,11 @@ pub fn merge(data: &[u8]) {
                 && strategy != Strategy::List
                 && !has_nan(&overlay)
             {
-                let twice = merge_values(merged.clone(), &overlay, &options)
-                    .expect("it merged once");
+                let twice =
+                    merge_values(merged.clone(), &overlay, &options).expect("it merged once");
                 assert_eq!(twice.repr(), merged.repr(), "{options:?}");
-                let same = merge_values(merged.clone(), &Value::map(), &options)
-                    .expect("a mapping");
+                let same =
+                    merge_values(merged.clone(), &Value::map(), &options).expect("a mapping");
                 assert_eq!(same.repr(), merged.repr(), "{options:?}");
             }
         }
