@@ -230,7 +230,7 @@ impl<'e> Proof<'e> {
             proven.add(seen, of.0, of.1, None);
         }
         if proven.differences.is_empty() {
-            self.states((minions, pillars, &special), pace, &mut proven)?;
+            self.states(minions, pillars, &special, pace, &mut proven)?;
         }
         proven.spent = self.engines.iter().find_map(|engine| engine.spent());
         Ok(proven)
@@ -318,7 +318,9 @@ impl<'e> Proof<'e> {
 
     fn states(
         &self,
-        (minions, pillars, special): (&[Minion], &Pillars, &HashMap<Case<'_>, Special>),
+        minions: &[Minion],
+        pillars: &Pillars,
+        special: &HashMap<Case<'_>, Special>,
         pace: Pace,
         proven: &mut ProofOutcome,
     ) -> Result<()> {

@@ -90,7 +90,8 @@ fn looked_up(
         let value = world.call(
             &chunk.saltenv(),
             function,
-            (&[key.clone(), NOTHING.into()], options),
+            &[key.clone(), NOTHING.into()],
+            options,
         )?;
         match value.as_str() == Some(NOTHING) {
             true => Err(Plan::failed(format!(

@@ -121,7 +121,7 @@ fn of_state(
         "recurse" => recurse::files(world, chunk, accumulators),
         "serialize" => vec![serialize::file(world, chunk)],
         "accumulated" => vec![accumulators.add(chunk)],
-        name => match fragments::file(chunk, (name, accumulators)) {
+        name => match fragments::file(chunk, name, accumulators) {
             Some(file) => vec![file],
             None => vec![simple::file(chunk, name)],
         },

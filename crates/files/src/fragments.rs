@@ -14,7 +14,8 @@ use crate::texts::parts;
 /// The fragment of a state with this function; nothing if the function makes none.
 pub(crate) fn file(
     chunk: Chunk<'_>,
-    (name, accumulators): (&str, &Accumulators),
+    name: &str,
+    accumulators: &Accumulators,
 ) -> Option<ManagedFile> {
     let text = |name| {
         chunk

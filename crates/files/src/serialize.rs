@@ -41,7 +41,7 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
         (true, true) => return failed("'dataset' and 'dataset_pillar' exclude each other"),
         (_, true) => {
             let key = chunk.get("dataset_pillar").clone();
-            world.call(&chunk.saltenv(), "pillar.get", (&[key], Map::new()))?
+            world.call(&chunk.saltenv(), "pillar.get", &[key], Map::new())?
         }
         _ => chunk.get("dataset").clone(),
     };
@@ -56,7 +56,8 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
     let serialized = world.call(
         &chunk.saltenv(),
         "slsutil.serialize",
-        (&[format.into(), data], options),
+        &[format.into(), data],
+        options,
     )?;
     match serialized {
         Value::Bytes(bytes) => Ok(Plan::Bytes(bytes)),

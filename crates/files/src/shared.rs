@@ -181,7 +181,8 @@ impl<'e> SharedFiles<'e> {
         &self,
         minion: &Minion,
         states: &Arc<Compiled>,
-        (before, reached): (&[FileOfMinion], &HashSet<usize>),
+        before: &[FileOfMinion],
+        reached: &HashSet<usize>,
     ) -> Vec<FileOfMinion> {
         let position = |one: &FileOfMinion| one.file.state.position;
         let is_left = |one: &&FileOfMinion| !reached.contains(&position(one));

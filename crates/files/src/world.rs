@@ -117,7 +117,8 @@ impl<'w> MinionFiles<'w> {
         &self,
         saltenv: &str,
         name: &str,
-        (args, kwargs): (&[Value], Map),
+        args: &[Value],
+        kwargs: Map,
     ) -> Result<Value, Plan> {
         let called = (self.caller)(saltenv, name, args, &kwargs);
         called.map_err(|error| match of_error(error) {

@@ -182,7 +182,7 @@ fn of_system(system: &System, lookup: &dyn Fn(&str) -> Option<String>) -> System
     }
     let number = |variable| number(system.name, system.index, variable, lookup);
     let (index, count) = (number(system.index)?, number(system.count)?);
-    part(system.name, index, (count, system.first)).map(Some)
+    part(system.name, index, count, system.first).map(Some)
 }
 
 /// The tasks of an array have the numbers that the user gave, of which Slurm names the first, the last and the step.
@@ -206,7 +206,7 @@ fn slurm(lookup: &dyn Fn(&str) -> Option<String>) -> SystemAnswer {
     };
     match (place(index), place(max)) {
         (Some(index), Some(last)) if last.checked_add(1) == Some(count) => {
-            part(SLURM, index, (count, 0)).map(Some)
+            part(SLURM, index, count, 0).map(Some)
         }
         _ => Err(NotAssigned::Gaps {
             count,
@@ -239,7 +239,8 @@ fn number(
 fn part(
     system: &'static str,
     index: u64,
-    (count, first): (u64, u64),
+    count: u64,
+    first: u64,
 ) -> Result<(&'static str, Shard), NotAssigned> {
     let number = index
         .checked_sub(first)

@@ -376,7 +376,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             Compared::Formulas(pairs, _) => {
                 let states = self.after.states().filter(|_| !self.is_of_keys());
                 let mut now = states.map(|_| KnownPlans::default());
-                let states = self.states(minions, (is_same, known), now.as_mut());
+                let states = self.states(minions, is_same, known, now.as_mut());
                 (Compared::Formulas(pairs, states), now)
             }
             other => (other, None),
@@ -393,7 +393,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
     fn states(
         &self,
         [old, new]: [&Minion; 2],
-        (is_same, known): (bool, Option<&KnownPlans>),
+        is_same: bool,
+        known: Option<&KnownPlans>,
         now: Option<&mut KnownPlans>,
     ) -> Vec<Arc<StatesPair>> {
         let states = (self.before.states(), self.after.states());

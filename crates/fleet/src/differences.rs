@@ -208,7 +208,7 @@ impl Differences {
             self.failure(comparison, *turn, Subject::States, error, id, read);
         }
         let examples = || comparison.examples(read());
-        self.states.add((comparison.state(), id), pair, &examples);
+        self.states.add(comparison.state(), id, pair, &examples);
     }
 
     /// The same of states that work again.

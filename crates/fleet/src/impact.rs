@@ -473,7 +473,7 @@ impl Impact {
         saltenv: &str,
         what: &QuestionSubject,
     ) -> Result<Vec<UnfollowedPlace>, Error> {
-        unfollowed((engine, saltenv), what, &self.read)
+        unfollowed(engine, saltenv, what, &self.read)
     }
 
     /// Find what is reached on some minions, side by side; in their pillars and their states as well, if these are

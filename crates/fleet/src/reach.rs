@@ -57,7 +57,7 @@ impl ChangedFiles {
         for env in envs {
             let (old, new) = (before.list(&env, "")?, after.list(&env, "")?);
             let paths: BTreeSet<String> = old.into_iter().chain(new).collect();
-            changed.compare((before, after), &env, paths)?;
+            changed.compare(before, after, &env, paths)?;
         }
         Ok(changed)
     }
@@ -72,22 +72,24 @@ impl ChangedFiles {
     /// use mapstack_fleet::ChangedFiles;
     /// let before = MemoryFiles::new().file("base", "x", "1").file("base", "y", "1");
     /// let after = MemoryFiles::new().file("base", "x", "2").file("base", "y", "2");
-    /// let changed = ChangedFiles::among_paths((&before, &after), "base", ["x".into()]).unwrap();
+    /// let changed = ChangedFiles::among_paths(&before, &after, "base", ["x".into()]).unwrap();
     /// assert_eq!(changed.paths().collect::<Vec<_>>(), ["x"]);
     /// ```
     pub fn among_paths(
-        sides: (&dyn FileServer, &dyn FileServer),
+        before: &dyn FileServer,
+        after: &dyn FileServer,
         env: &str,
         paths: impl IntoIterator<Item = String>,
     ) -> Result<Self, LoadError> {
         let mut changed = ChangedFiles::default();
-        changed.compare(sides, env, paths)?;
+        changed.compare(before, after, env, paths)?;
         Ok(changed)
     }
 
     fn compare(
         &mut self,
-        (before, after): (&dyn FileServer, &dyn FileServer),
+        before: &dyn FileServer,
+        after: &dyn FileServer,
         env: &str,
         paths: impl IntoIterator<Item = String>,
     ) -> Result<(), LoadError> {

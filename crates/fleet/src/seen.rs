@@ -73,7 +73,7 @@ impl<F> RecordingFileServer<F> {
         RecordingFileServer { files, name, seen }
     }
 
-    fn note(&self, (what, saltenv, path): (&str, &str, &str), answer: impl FnOnce() -> String) {
+    fn note(&self, what: &str, saltenv: &str, path: &str, answer: impl FnOnce() -> String) {
         let name = self.name;
         if let Some(seen) = &self.seen {
             seen.note(format!("{name}{what} {saltenv} {path}"), answer());
@@ -103,14 +103,14 @@ impl<F: FileServer> FileServer for RecordingFileServer<F> {
             Ok(Fetched::Missing) => MISSING.into(),
             Ok(Fetched::Refused { .. } | Fetched::Unusable { .. }) | Err(_) => "not read".into(),
         };
-        self.note(("", saltenv, path.as_str()), answer);
+        self.note("", saltenv, path.as_str(), answer);
         fetched
     }
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
         let found = self.files.find_all(path, saltenv)?;
         // The paths of files on disk can differ between machines.
-        self.note((" with all of", saltenv, path.as_str()), || {
+        self.note(" with all of", saltenv, path.as_str(), || {
             found.len().to_string()
         });
         Ok(found)
@@ -118,13 +118,13 @@ impl<F: FileServer> FileServer for RecordingFileServer<F> {
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
         let names = self.files.list(saltenv, prefix)?;
-        self.note((" listed in", saltenv, prefix), || digest_of_names(&names));
+        self.note(" listed in", saltenv, prefix, || digest_of_names(&names));
         Ok(names)
     }
 
     fn envs(&self) -> Vec<String> {
         let envs = self.files.envs();
-        self.note((" of all environments", "", ""), || digest_of_names(&envs));
+        self.note(" of all environments", "", "", || digest_of_names(&envs));
         envs
     }
 
@@ -142,7 +142,7 @@ impl<F: FileServer> FileServer for RecordingFileServer<F> {
 
     fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
         let names = self.files.names_in(directory, saltenv)?;
-        self.note((" named in", saltenv, directory.as_str()), || {
+        self.note(" named in", saltenv, directory.as_str(), || {
             digest_of_names(&names)
         });
         Some(names)

@@ -27,7 +27,8 @@ struct Text {
 
 /// The places that name a file or a fact, outside of the files in `followed`, the first of each file.
 pub(crate) fn unfollowed(
-    (engine, saltenv): (&Engine, &str),
+    engine: &Engine,
+    saltenv: &str,
     what: &QuestionSubject,
     followed: &BTreeSet<String>,
 ) -> Result<Vec<UnfollowedPlace>> {

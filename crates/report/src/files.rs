@@ -125,7 +125,8 @@ impl FileRow {
     /// A file of a minion, with the place of its state and its content. Texts about errors have no secrets.
     #[must_use]
     pub fn new(
-        (minion, place): (&str, String),
+        minion: &str,
+        place: String,
         file: &ManagedFile,
         content: &Content,
         redact: &dyn Fn(&str) -> String,

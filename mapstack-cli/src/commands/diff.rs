@@ -7,7 +7,7 @@ use mapstack_frontend::inputs::flags::{
     Input, Layering, PartFlags, ResultFlags, SaltVersions, ScopeFlags, WorkFlags,
 };
 use mapstack_frontend::inputs::{
-    InputError, MinionStream, Plan, States, selects_none, top_options,
+    InputError, MinionStream, Plan, States, WantedParts, selects_none, top_options,
 };
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
@@ -126,13 +126,17 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let scope = args.scope.scope();
     let mut states = States::new(
         input,
-        (args.from(), &args.to),
+        [args.from(), &args.to],
         config.as_ref(),
         memory::limit,
     )?;
     let parts = args.parts.parts();
-    let options = top_options(config.as_ref(), &input.files);
-    states.plan(&mut plan, &args.formulas, (parts, options))?;
+    let top_options = top_options(config.as_ref(), &input.files);
+    states.plan(
+        &mut plan,
+        &args.formulas,
+        &WantedParts { parts, top_options },
+    )?;
     let [before, after] = &states.fleets(&plan)?;
     let only_formulas = !args.formulas.is_empty();
     let comparison = states.comparison([before, after], only_formulas || !parts.pillar);

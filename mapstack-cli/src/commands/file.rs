@@ -60,8 +60,8 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
         let has_parts = !args.keep_going && has_parts(&states);
         let made = match states {
             Ok(states) => {
-                without.append(&mut left_out((id, &states), &mut refused, reporter));
-                made(args, id, (&states, &mut names), reporter)?
+                without.append(&mut left_out(id, &states, &mut refused, reporter));
+                made(args, id, &states, &mut names, reporter)?
             }
             Err(errors) => Err(errors),
         };
@@ -113,7 +113,8 @@ impl FileContent {
 fn made(
     args: &FileArgs,
     id: &str,
-    (states, names): (&Highstate<'_>, &mut Vec<String>),
+    states: &Highstate<'_>,
+    names: &mut Vec<String>,
     reporter: &Reporter,
 ) -> Result<Result<Vec<FileContent>, Refused>, Failure> {
     reporter.warn(&reporter.redact_all(&states.warnings()))?;

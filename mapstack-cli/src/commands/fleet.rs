@@ -313,7 +313,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
             false => names_of_grains(&minions, &ids).into_iter().collect(),
         };
         let keys = form.known_keys().into_iter().map(|(found, missing)| {
-            let masked = |missing| masked(missing, (&fleet, &minions));
+            let masked = |missing| masked(missing, &fleet, &minions);
             (found, missing.map(masked))
         });
         End::new(
@@ -328,7 +328,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
             let writer = PartWriter::new(directory, shard, run, &all, end);
             Box::new(writer.map_err(|e| cannot_make(directory, &e))?)
         }
-        _ => Box::new(sink((&form, format), args.directory.as_deref())?),
+        _ => Box::new(sink(&form, format, args.directory.as_deref())?),
     };
     let stop = interrupted();
     let counted = ProgressLine::new(ids.len());
@@ -350,7 +350,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     report_minions(written, &whole, reporter.is_strict(), reporter)?;
     let missing = form.missing_keys().into_iter().next();
     match missing.filter(|_| args.parts.is_none()) {
-        Some(missing) => Err(missing_key_failure(masked(missing, (&fleet, &minions)))),
+        Some(missing) => Err(missing_key_failure(masked(missing, &fleet, &minions))),
         None => Ok(()),
     }
 }
@@ -407,10 +407,7 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// A key that a result lacks, without secrets.
-fn masked(
-    missing: MissingKey,
-    (fleet, minions): (&MaskedFleet<'_>, &MinionStream<'_>),
-) -> MissingKey {
+fn masked(missing: MissingKey, fleet: &MaskedFleet<'_>, minions: &MinionStream<'_>) -> MissingKey {
     let of = (missing.minion.as_str(), missing.formula);
     let error = fleet.redacted_error(&missing.error, of, minions);
     MissingKey { error, ..missing }
@@ -422,10 +419,7 @@ fn missing_key_failure(missing: MissingKey) -> Failure {
 }
 
 /// The destination of minions that are not kept for a merge.
-fn sink<'f>(
-    (form, format): (&'f Form, Format),
-    directory: Option<&Path>,
-) -> Result<Sink<'f>, Failure> {
+fn sink<'f>(form: &'f Form, format: Format, directory: Option<&Path>) -> Result<Sink<'f>, Failure> {
     match directory {
         Some(directory) => {
             Sink::directory(form, format, directory).map_err(|e| cannot_make(directory, &e))

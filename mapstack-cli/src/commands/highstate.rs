@@ -76,7 +76,7 @@ pub fn run(args: &Highstate, reporter: &Reporter) -> Result<(), Failure> {
     for (id, states) in job.each(&args.sls, reporter) {
         let has_parts = !args.keep_going && has_parts(&states);
         let made = match states {
-            Ok(states) => made((args, id, many), &states, (&mut refused, reporter))?,
+            Ok(states) => made(args, id, many, &states, &mut refused, reporter)?,
             Err(errors) => Err(errors),
         };
         match made {
@@ -138,12 +138,15 @@ enum MinionOutput {
 /// The result for a minion. Warnings are reported, whether there is one or not, and the errors of the sls that are left out
 /// are added to others.
 fn made<'i>(
-    (args, id, many): (&Highstate, &'i str, bool),
+    args: &Highstate,
+    id: &'i str,
+    many: bool,
     states: &States<'_>,
-    (refused, reporter): (&mut Vec<(&'i str, Error)>, &Reporter),
+    refused: &mut Vec<(&'i str, Error)>,
+    reporter: &Reporter,
 ) -> Result<Result<MinionOutput, Refused>, Failure> {
     reporter.warn(&reporter.redact_all(&states.warnings()))?;
-    let left_out = left_out((id, states), refused, reporter);
+    let left_out = left_out(id, states, refused, reporter);
     let data = |data| match args.keep_going {
         true => MinionOutput::Data(document(&left_out, data)),
         false => MinionOutput::Data(data),
@@ -165,7 +168,7 @@ fn made<'i>(
         }
         HighstateFormat::Text => match states.rows_and_low() {
             Ok(made) => {
-                let list = list((id, many), states, made, reporter)?;
+                let list = list(id, many, states, made, reporter)?;
                 Ok(MinionOutput::List(match left_out.is_empty() {
                     true => list,
                     false => {
@@ -191,7 +194,8 @@ fn before(id: &str, many: bool) -> String {
 
 /// The list of the states of a minion.
 fn list(
-    (id, many): (&str, bool),
+    id: &str,
+    many: bool,
     states: &States<'_>,
     made: (Vec<StateRow>, Vec<Value>),
     reporter: &Reporter,

@@ -150,12 +150,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     print(args, (&reports, &aside), reporter)?;
     let broken = aside.broken.iter().map(|(id, error)| (&**id, error));
     report_reasons(by_reason(broken), reporter);
-    ended(
-        (&linted, &checks.marks.saltenvs),
-        &reports,
-        &aside,
-        reporter,
-    )
+    ended(&linted, &checks.marks.saltenvs, &reports, &aside, reporter)
 }
 
 /// Print the page of a rule.
@@ -454,7 +449,8 @@ const NAMED: usize = 5;
 
 /// The end of the verb.
 fn ended(
-    (linted, saltenvs): (&LintTargets, &[String]),
+    linted: &LintTargets,
+    saltenvs: &[String],
     reports: &[(String, Report)],
     aside: &lint::UncheckedSubjects,
     reporter: &Reporter,

@@ -12,8 +12,8 @@ use mapstack_frontend::inputs::flags::{
     Input, Layering, PartFlags, ResultFlags, ScopeFlags, WorkFlags,
 };
 use mapstack_frontend::inputs::{
-    FollowedChange, FollowedMinions, InputError, MinionStream, Plan, WatchedDirectories,
-    top_options,
+    FollowedChange, FollowedMinions, FollowedWork, InputError, MinionStream, Plan, WantedParts,
+    WatchedDirectories, top_options,
 };
 use mapstack_report::diff::{self, Accounting};
 use mapstack_report::words::count;
@@ -92,25 +92,22 @@ pub fn run(args: &Watch, reporter: &Reporter) -> Result<(), Failure> {
         reporter,
     )?;
     let ids = args.work.of(minions.ids());
-    let (sender, changes) = mpsc::channel();
-    let notify = move |result: notify::Result<Event>| {
-        // Reading a file does not change it. The receiver is gone when the program ends.
-        if result.as_ref().map_or(true, is_change) {
-            let _ = sender.send(result.map(drop));
-        }
-    };
-    let mut watcher = notify::recommended_watcher(notify).map_err(|e| unwatched("files", &e))?;
     let directories = watched.directories(plan.saltenv(), reporter)?;
-    for directory in &directories {
-        let mode = notify::RecursiveMode::Recursive;
-        let watching = watcher.watch(Path::new(directory), mode);
-        watching.map_err(|e| unwatched(directory, &e))?;
-    }
+    let (_watcher, changes) = changes_in(&directories)?;
     let (scope, masking) = (args.scope.scope(), reporter.masking());
-    let work = (&minions, &*ids, args.work.pace());
-    let options = top_options(config.as_ref(), &input.files);
-    let subjects = (plan, &*args.formulas, (args.parts.parts(), options));
-    let mut following = FollowedMinions::new(&watched, subjects, work, &scope)?;
+    let work = FollowedWork {
+        plan,
+        given: &args.formulas,
+        wanted: WantedParts {
+            parts: args.parts.parts(),
+            top_options: top_options(config.as_ref(), &input.files),
+        },
+        scope: &scope,
+        minions: &minions,
+        ids: &ids,
+        pace: args.work.pace(),
+    };
+    let mut following = FollowedMinions::new(&watched, work)?;
     report_broken(&following, reporter);
     count_warnings(pillars.as_ref(), reporter)?;
     let minions_watched = count(ids.len(), "minion");
@@ -144,9 +141,7 @@ fn is_change(event: &Event) -> bool {
 }
 
 /// The next change, once no more of them come; the first that failed, if one did.
-fn settled(
-    changes: &mpsc::Receiver<notify::Result<()>>,
-) -> Result<notify::Result<()>, mpsc::RecvError> {
+fn settled(changes: &Changes) -> Result<notify::Result<()>, mpsc::RecvError> {
     let mut change = changes.recv()?;
     let from = Instant::now();
     while from.elapsed() < MOST_SETTLING
@@ -155,6 +150,27 @@ fn settled(
         change = change.and(more);
     }
     Ok(change)
+}
+
+/// Says that something changed, or that it could not be watched.
+type Changes = mpsc::Receiver<notify::Result<()>>;
+
+/// The changes of files below directories, until the watcher is dropped.
+fn changes_in(directories: &[String]) -> Result<(notify::RecommendedWatcher, Changes), Failure> {
+    let (sender, changes) = mpsc::channel();
+    let notify = move |result: notify::Result<Event>| {
+        // Reading a file does not change it. The receiver is gone when the program ends.
+        if result.as_ref().map_or(true, is_change) {
+            let _ = sender.send(result.map(drop));
+        }
+    };
+    let mut watcher = notify::recommended_watcher(notify).map_err(|e| unwatched("files", &e))?;
+    for directory in directories {
+        let mode = notify::RecursiveMode::Recursive;
+        let watching = watcher.watch(Path::new(directory), mode);
+        watching.map_err(|e| unwatched(directory, &e))?;
+    }
+    Ok((watcher, changes))
 }
 
 fn report_broken(following: &FollowedMinions<'_>, reporter: &Reporter) {

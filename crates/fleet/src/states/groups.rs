@@ -207,7 +207,8 @@ impl StateGroups {
     /// Take in what changed on a minion since an earlier state of the files.
     pub(crate) fn add(
         &mut self,
-        (state, id): (usize, &str),
+        state: usize,
+        id: &str,
         pair: &Arc<StatesPair>,
         examples: &dyn Fn() -> Vec<Minion>,
     ) {
@@ -254,7 +255,7 @@ impl StateGroups {
         };
         let mut groups = Vec::new();
         for (change, places) in &pair.changes {
-            groups.push(self.group((state, pair), (change, places), example()));
+            groups.push(self.group(state, pair, change, places, example()));
         }
         let mut causes = Vec::new();
         if !pair.rest.unknown.is_empty() || !pair.rest.relisted.is_empty() {
@@ -280,8 +281,10 @@ impl StateGroups {
 
     fn group(
         &mut self,
-        (state, pair): (usize, &StatesPair),
-        (change, places): (&PlanChange, &Places),
+        state: usize,
+        pair: &StatesPair,
+        change: &PlanChange,
+        places: &Places,
         example: &Arc<Example>,
     ) -> usize {
         let is_run = pair.sls.is_some();

@@ -267,7 +267,7 @@ impl<'e> StatePlans<'e> {
             WantedStates::Top(only) => &only[..],
             WantedStates::Sls(_) => &[],
         };
-        self.known_or((compiled, files), |compiled, files| {
+        self.known_or(compiled, files, |compiled, files| {
             MinionPlan::of(compiled, files, only)
         })
     }
@@ -287,8 +287,8 @@ impl<'e> StatePlans<'e> {
         let compiled = before.compiled.clone();
         let files = self
             .files
-            .of_after(minion, &compiled, (&before.files, &reached));
-        self.known_or((compiled, files), |compiled, files| {
+            .of_after(minion, &compiled, &before.files, &reached);
+        self.known_or(compiled, files, |compiled, files| {
             before.plan.with_files(compiled, files, &reached)
         })
     }
@@ -296,7 +296,8 @@ impl<'e> StatePlans<'e> {
     /// The known plan of states and their files, or the one that `plan` makes.
     fn known_or(
         &self,
-        (compiled, files): (Arc<Compiled>, Vec<FileOfMinion>),
+        compiled: Arc<Compiled>,
+        files: Vec<FileOfMinion>,
         plan: impl FnOnce(&Compiled, &[FileOfMinion]) -> MinionPlan,
     ) -> Arc<SharedPlan> {
         let addresses = files.iter().flat_map(|one| {

@@ -8,7 +8,8 @@ use crate::inputs::{Highstate, Refused};
 
 /// The sls that are left out of a minion's states. Their errors are added to others.
 pub fn left_out<'i>(
-    (id, states): (&'i str, &Highstate<'_>),
+    id: &'i str,
+    states: &Highstate<'_>,
     refused: &mut Vec<(&'i str, Error)>,
     reporter: &Reporter,
 ) -> Vec<LeftOutRow> {

@@ -34,7 +34,7 @@ impl FilesOfStates<'_> {
             **error = error.as_ref().clone().at(place);
         }
         let redact = |text: &str| reporter.redact(&text.to_owned()).to_string();
-        let row = FileRow::new((self.minion, said), file, &content, &redact);
+        let row = FileRow::new(self.minion, said, file, &content, &redact);
         (row, content)
     }
 }

@@ -60,8 +60,9 @@ impl ComparedFiles {
     /// A state that does not exist, or that cannot hold the roots.
     pub fn new(
         files: &Files,
-        (from, to): (&str, &str),
-        (config, with_pillars): (Option<&Config>, bool),
+        [from, to]: [&str; 2],
+        config: Option<&Config>,
+        with_pillars: bool,
     ) -> Result<Self, InputError> {
         let follow = served::follows_outside_links(files, config);
         let project = files.project.as_ref();
@@ -99,12 +100,7 @@ impl ComparedFiles {
         let (mut pillars, mut no_pillars) = (None, None);
         if let Some(config) = compiling {
             let sides = own.and_then(|own| {
-                of_pillars(
-                    (reading, absent),
-                    (&origin, &roots, own),
-                    config,
-                    (from, to),
-                )
+                of_pillars(reading, absent, &origin, &roots, own, config, [from, to])
             });
             match sides {
                 Ok(sides) => pillars = Some(sides),
@@ -156,10 +152,13 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 
 /// The files of the pillar in both states, and their roots.
 fn of_pillars(
-    (reading, absent): (DirectoryReading, &[String]),
-    (origin, roots, own): (&Origin, &[NamedRoot], Vec<NamedRoot>),
+    reading: DirectoryReading,
+    absent: &[String],
+    origin: &Origin,
+    roots: &[NamedRoot],
+    own: Vec<NamedRoot>,
     config: Config,
-    (from, to): (&str, &str),
+    [from, to]: [&str; 2],
 ) -> Result<ComparedPillarFiles, InputError> {
     let kept = |files: Backends| -> Arc<dyn FileServer> {
         Arc::new(Absent::new(Snapshot::new(files), absent))
@@ -324,7 +323,7 @@ fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backe
     let serve = |(env, root): &(String, PathBuf)| -> Result<Box<dyn FileServer>, InputError> {
         let served = Revision::of(root, name).and_then(|revision| revision.serve(env));
         let served = served.map_err(|e| {
-            let error = unreadable((flag, name), &e);
+            let error = unreadable(flag, name, &e);
             error.note("a state is a revision, a directory, or worktree")
         })?;
         Ok(Box::new(served))
@@ -336,7 +335,7 @@ fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backe
 
 /// The error of a revision that a flag names.
 #[cfg(feature = "git")]
-pub(crate) fn unreadable((flag, name): (&str, &str), e: &mapstack::loader::LoadError) -> Error {
+pub(crate) fn unreadable(flag: &str, name: &str, e: &mapstack::loader::LoadError) -> Error {
     let error = Error::new(ErrorKind::File, format!("{flag} {name}: {e}"));
     match error.diagnostic().message.contains("the clone is shallow") {
         true => error.help(

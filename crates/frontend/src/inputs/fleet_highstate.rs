@@ -135,11 +135,12 @@ impl FleetHighstate {
             true => states.with_files(),
             false => states,
         };
-        Ok(Self::made((&states, &minions), &ids, work.pace(), masking))
+        Ok(Self::made(&states, &minions, &ids, work.pace(), masking))
     }
 
     fn made(
-        (states, minions): (&StatesOf<'_>, &MinionStream<'_>),
+        states: &StatesOf<'_>,
+        minions: &MinionStream<'_>,
         ids: &[String],
         pace: Pace,
         masking: &Masking,

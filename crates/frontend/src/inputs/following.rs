@@ -6,26 +6,34 @@ use std::sync::Arc;
 use mapstack::{ConfigurationMethod, Error};
 use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
-use mapstack_states::TopOptions;
-
 use crate::inputs::states::{Compiling, State, States};
-use crate::inputs::wanted_parts::Parts;
+use crate::inputs::wanted_parts::WantedParts;
 use crate::inputs::{
     ChangedFileCount, InputError, MinionStream, Plan, WatchedDirectories, formulas, selects_none,
 };
 
+/// The work that is done again after each change.
+pub struct FollowedWork<'f> {
+    /// The plan, to which the formulas are added that are compared.
+    pub plan: Plan,
+    /// The formulas that are named, or none for all.
+    pub given: &'f [String],
+    /// The parts that are compared.
+    pub wanted: WantedParts,
+    /// The keys that count.
+    pub scope: &'f Scope,
+    /// The minions.
+    pub minions: &'f MinionStream<'f>,
+    /// The ids of those that are worked on.
+    pub ids: &'f [String],
+    /// The number of threads.
+    pub pace: Pace,
+}
+
 /// Minions that are followed while files change.
 pub struct FollowedMinions<'f> {
     watched: &'f WatchedDirectories<'f>,
-    plan: Plan,
-    /// The formulas that are named.
-    given: &'f [String],
-    /// The parts that are compared, and how top files are read.
-    parts: (Parts, TopOptions),
-    scope: &'f Scope,
-    minions: &'f MinionStream<'f>,
-    ids: &'f [String],
-    pace: Pace,
+    work: FollowedWork<'f>,
     now: Arc<State>,
     fleet_state: FleetState,
     /// The states in which something worked that fails now, by their numbers.
@@ -49,36 +57,29 @@ pub struct FollowedChange {
 }
 
 impl<'f> FollowedMinions<'f> {
-    /// Begin with the parts that minions have now; of the formulas that are `given`, or all.
+    /// Begin with the parts that minions have now.
     ///
     /// # Errors
     /// A formula or a key does not exist, or files cannot be read.
     pub fn new(
         watched: &'f WatchedDirectories<'f>,
-        (mut plan, given, parts): (Plan, &'f [String], (Parts, TopOptions)),
-        (minions, ids, pace): (&'f MinionStream<'f>, &'f [String], Pace),
-        scope: &'f Scope,
+        mut work: FollowedWork<'f>,
     ) -> Result<Self, InputError> {
         let now = watched.now()?;
         let mut states = watched.states([&now, &now])?;
-        states.plan(&mut plan, given, parts.clone())?;
-        let fleet = states.fleet_of(&now, (&plan, watched.compiling()))?;
-        let fleet_state = FleetState::of(&fleet, minions, ids, pace);
+        states.plan(&mut work.plan, work.given, &work.wanted)?;
+        let fleet = states.fleet_of(&now, (&work.plan, watched.compiling()))?;
+        let fleet_state = FleetState::of(&fleet, work.minions, work.ids, work.pace);
         drop(fleet);
-        if fleet_state.is_empty() && !ids.is_empty() {
-            return Err(selects_none(plan.select(), minions, ids));
+        if fleet_state.is_empty() && !work.ids.is_empty() {
+            return Err(selects_none(work.plan.select(), work.minions, work.ids));
         }
-        fleet_state.results().for_each(|data| scope.look(&data));
-        scope.check()?;
+        let results = fleet_state.results();
+        results.for_each(|data| work.scope.look(&data));
+        work.scope.check()?;
         Ok(FollowedMinions {
             watched,
-            plan,
-            given,
-            parts,
-            scope,
-            minions,
-            ids,
-            pace,
+            work,
             now,
             fleet_state,
             past: Vec::new(),
@@ -100,14 +101,15 @@ impl<'f> FollowedMinions<'f> {
         if states.is_same() && !self.watched.has_stacks() {
             return Ok(None);
         }
-        states.plan_states(self.plan.saltenv(), self.given, self.parts.clone())?;
-        let formulas = match (self.parts.0.maps, self.given.is_empty()) {
+        states.plan_states(self.work.plan.saltenv(), self.work.given, &self.work.wanted)?;
+        let formulas = match (self.work.wanted.parts.maps, self.work.given.is_empty()) {
             (false, _) => BTreeSet::new(),
-            (true, true) => formulas::configured(&after.engine, self.plan.saltenv())?,
-            (true, false) => formulas::named(self.given).into_iter().collect(),
+            (true, true) => formulas::configured(&after.engine, self.work.plan.saltenv())?,
+            (true, false) => formulas::named(self.work.given).into_iter().collect(),
         };
         // A formula that goes is compared for a last time.
         let either: BTreeSet<String> = self
+            .work
             .plan
             .formulas
             .iter()
@@ -129,16 +131,20 @@ impl<'f> FollowedMinions<'f> {
 
     /// Compare the state at hand with the next one, which is the state of all minions from then on.
     fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
-        let fleets = states.fleets(&self.plan)?;
+        let fleets = states.fleets(&self.work.plan)?;
         let [before, after] = &fleets;
-        let only_formulas = !self.given.is_empty() || !self.parts.0.pillar;
+        let only_formulas = !self.work.given.is_empty() || !self.work.wanted.parts.pillar;
         let comparison = states.comparison([before, after], only_formulas);
         let comparison = comparison
-            .within(self.scope)
+            .within(self.work.scope)
             .since(self.fleet_state.state());
-        let past = past_fleets(&self.past, states, (&self.plan, self.watched.compiling()))?;
+        let past = past_fleets(
+            &self.past,
+            states,
+            (&self.work.plan, self.watched.compiling()),
+        )?;
         let past = past.iter().map(|(number, fleet)| {
-            let past = Comparison::new(fleet, after).within(self.scope);
+            let past = Comparison::new(fleet, after).within(self.work.scope);
             let past = past.since(*number);
             match only_formulas {
                 true => past.of_formulas(),
@@ -146,15 +152,15 @@ impl<'f> FollowedMinions<'f> {
             }
         });
         let past: Vec<Comparison<'_, '_>> = past.collect();
-        let work = (self.ids, self.pace);
+        let work = (self.work.ids, self.work.pace);
         let differences = self
             .fleet_state
-            .advance(&comparison, &past, self.minions, work);
+            .advance(&comparison, &past, self.work.minions, work);
         let files = states.changed_paths().into_iter();
         Ok(FollowedChange {
             files: files.map(str::to_owned).collect(),
-            formulas: self.plan.names(),
-            ways: self.plan.ways([before, after]),
+            formulas: self.work.plan.names(),
+            ways: self.work.plan.ways([before, after]),
             counted: states.counted(&comparison),
             run_of_top: states
                 .run_of_top()
@@ -170,14 +176,15 @@ impl<'f> FollowedMinions<'f> {
         formulas: Vec<String>,
         both: [&State; 2],
     ) -> Result<(), Error> {
-        let before = self.plan.names();
-        self.plan
+        let before = self.work.plan.names();
+        self.work
+            .plan
             .compare(formulas, both.map(|state| &state.engine))?;
-        let names = self.plan.names();
+        let names = self.work.plan.names();
         if names == before {
             return Ok(());
         }
-        let fleet = states.fleet_of(&self.now, (&self.plan, self.watched.compiling()))?;
+        let fleet = states.fleet_of(&self.now, (&self.work.plan, self.watched.compiling()))?;
         let renumbered = |index: usize| {
             // A formula of which other variables are compared has a second index.
             let name = before.get(index)?;
@@ -187,7 +194,13 @@ impl<'f> FollowedMinions<'f> {
             own.nth(nth).map(|(index, _)| index)
         };
         let fleet_state = std::mem::take(&mut self.fleet_state);
-        self.fleet_state = fleet_state.again(&fleet, self.minions, self.ids, self.pace, renumbered);
+        self.fleet_state = fleet_state.again(
+            &fleet,
+            self.work.minions,
+            self.work.ids,
+            self.work.pace,
+            renumbered,
+        );
         Ok(())
     }
 }

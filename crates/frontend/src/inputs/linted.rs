@@ -162,9 +162,8 @@ impl LintTargets {
             ..
         } = site;
         let config = config_for(names, files, &NoWarnings)?;
-        let states = (revision, NOW);
         let with_pillars = facts.pillar.is_none();
-        let side = || ComparedFiles::new(files, states, (config.as_ref(), with_pillars));
+        let side = || ComparedFiles::new(files, [revision, NOW], config.as_ref(), with_pillars);
         let flags = EngineFlags { files, functions };
         let mut sides = side()?;
         let state = State::of(&mut sides, 0, flags, config.as_ref(), memory)?;

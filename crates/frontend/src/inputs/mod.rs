@@ -100,7 +100,7 @@ pub use compared_files::{ComparedFiles, ComparedPillarFiles};
 pub use converted::{Converted, FoundPillars, WorkTree};
 pub use deployed::with_roots;
 pub use fleet_highstate::FleetHighstate;
-pub use following::{FollowedChange, FollowedMinions};
+pub use following::{FollowedChange, FollowedMinions, FollowedWork};
 pub use functions::{MemoryOf, engine};
 pub use highstate::{Highstate, HighstateJob, unknown_file};
 pub use id::IdParser;
@@ -124,7 +124,7 @@ pub use source::{Choice, of_platforms};
 pub use state_facts::{Refused, top_options};
 pub use states::{ChangedFileCount, NotServed, State, States};
 pub use unserved_files::UnservedFiles;
-pub use wanted_parts::Parts;
+pub use wanted_parts::{Parts, WantedParts};
 pub use watched::WatchedDirectories;
 
 /// An error in the input that flags name.

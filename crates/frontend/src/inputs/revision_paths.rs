@@ -52,7 +52,7 @@ impl RevisionPaths {
         use mapstack::loader::git::Revision;
 
         let found = Revision::of(root, &self.revision);
-        let found = found.map_err(|e| unreadable(("--since", &self.revision), &e))?;
+        let found = found.map_err(|e| unreadable("--since", &self.revision, &e))?;
         let given = root.display().to_string();
         self.roots.push((given, found.root));
         if !self.tops.contains(&found.top) {

@@ -24,7 +24,7 @@ use crate::inputs::minions::pillar_changes;
 use crate::inputs::renamed;
 use crate::inputs::unrelated::{self, Top};
 use crate::inputs::unserved_files::UnservedFiles;
-use crate::inputs::wanted_parts::Parts;
+use crate::inputs::wanted_parts::WantedParts;
 use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
@@ -208,12 +208,12 @@ impl States {
     /// As [`ComparedFiles::new`], and files that cannot be read.
     pub fn new(
         input: &Input,
-        states: (&str, &str),
+        [from, to]: [&str; 2],
         config: Option<&Config>,
         memory: MemoryOf,
     ) -> Result<Self, InputError> {
         let with_pillars = input.facts.pillar.is_none();
-        let mut sides = ComparedFiles::new(&input.files, states, (config, with_pillars))?;
+        let mut sides = ComparedFiles::new(&input.files, [from, to], config, with_pillars)?;
         let flags = input.engine_flags();
         let mut state = |index| State::of(&mut sides, index, flags, config, memory).map(Arc::new);
         let both = [state(0)?, state(1)?];
@@ -286,13 +286,13 @@ impl States {
         &mut self,
         plan: &mut Plan,
         given: &[String],
-        (parts, options): (Parts, TopOptions),
+        wanted: &WantedParts,
     ) -> Result<(), InputError> {
-        self.plan_states(plan.saltenv(), given, (parts, options))?;
+        self.plan_states(plan.saltenv(), given, wanted)?;
         let engines = self.states.each_ref().map(|state| &state.engine);
         let has_others = self.has_pillars() || self.run.is_some();
         let formulas = formulas::compared(engines, plan.saltenv(), given, has_others)?;
-        let formulas = match parts.maps {
+        let formulas = match wanted.parts.maps {
             true => formulas,
             false => Vec::new(),
         };
@@ -307,15 +307,15 @@ impl States {
         &mut self,
         saltenv: &str,
         given: &[String],
-        (parts, options): (Parts, TopOptions),
+        WantedParts { parts, top_options }: &WantedParts,
     ) -> Result<(), Error> {
         if parts.has_states() {
-            let wanted = self.wanted_states(saltenv, given, &options)?;
+            let wanted = self.wanted_states(saltenv, given, top_options)?;
             let shown = ShownParts {
                 states: parts.states,
                 files: parts.files,
             };
-            self.run = wanted.map(|wanted| (options, wanted, shown));
+            self.run = wanted.map(|wanted| (top_options.clone(), wanted, shown));
         }
         Ok(())
     }

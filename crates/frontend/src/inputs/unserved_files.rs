@@ -76,7 +76,7 @@ fn directories(
     let serve = |directory: &Path| Roots::new().root(ENV, directory);
     let (before, after) = (serve(before), serve(after));
     let listed = [before.list(ENV, ""), after.list(ENV, "")];
-    different((&before, &after), &inside, listed)
+    different(&before, &after, &inside, listed)
 }
 
 /// The tracked files of the repositories that have the roots.
@@ -122,7 +122,7 @@ fn repositories(
             None => whole(&top, "HEAD")?.list(ENV, ""),
         };
         let listed = [list(&*before, &old), list(&*after, &new)];
-        changed.extend(different((&*before, &*after), &inside, listed)?);
+        changed.extend(different(&*before, &*after, &inside, listed)?);
     }
     Ok(changed)
 }
@@ -138,7 +138,8 @@ fn repositories(
 
 /// The listed files that are different and do not lie below any of the roots `inside`.
 fn different(
-    sides: (&dyn FileServer, &dyn FileServer),
+    before: &dyn FileServer,
+    after: &dyn FileServer,
     inside: &[String],
     listed: [Result<Vec<String>, LoadError>; 2],
 ) -> Result<Vec<String>, String> {
@@ -157,6 +158,7 @@ fn different(
     if paths.len() > MAX_FILES {
         return Err(format!("there are more than {MAX_FILES} of them"));
     }
-    let changed = ChangedFiles::among_paths(sides, ENV, paths).map_err(|e| e.to_string())?;
+    let changed =
+        ChangedFiles::among_paths(before, after, ENV, paths).map_err(|e| e.to_string())?;
     Ok(changed.project_paths().map(str::to_owned).collect())
 }

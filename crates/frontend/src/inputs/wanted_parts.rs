@@ -1,5 +1,7 @@
 //! The parts of what minions get that a verb compares.
 
+use mapstack_states::TopOptions;
+
 /// The parts of what minions get that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
@@ -19,4 +21,13 @@ impl Parts {
     pub fn has_states(self) -> bool {
         self.states || self.files
     }
+}
+
+/// The parts that are compared, and how top files are read for them.
+#[derive(Debug, Clone)]
+pub struct WantedParts {
+    /// The parts.
+    pub parts: Parts,
+    /// The options for top files.
+    pub top_options: TopOptions,
 }

@@ -140,7 +140,7 @@ impl<'d> Document<'d> {
             };
             let runs = runs(map, self.text.len()).into_iter();
             let printed = runs.filter(|(start, _)| is_computed(start));
-            dumps.put((self.text, printed), &mut node, (data, &marks));
+            dumps.put(self.text, printed, &mut node, data, &marks);
         }
         node
     }
@@ -151,9 +151,11 @@ impl Dumps {
     /// origins.
     pub fn put(
         &self,
-        (text, printed): (&str, impl Iterator<Item = (usize, usize)>),
+        text: &str,
+        printed: impl Iterator<Item = (usize, usize)>,
         node: &mut Node,
-        (data, marks): (&Value, &Marks),
+        data: &Value,
+        marks: &Marks,
     ) {
         let lines = Lines::of(text);
         let printed: Vec<(usize, usize)> = printed.collect();

@@ -110,9 +110,9 @@ impl State {
             let printed =
                 on_line.map(|(run, (_, place))| of_text.printing(run, place, line, &range));
             let printed: Vec<Printing> = printed.collect();
-            lines.add(&of_text.claim((line, &range), &runs[begin..]), printed);
+            lines.add(&of_text.claim(line, &range, &runs[begin..]), printed);
         }
-        let owner = of_text.claim((0, &(0..0)), &[]);
+        let owner = of_text.claim(0, &(0..0), &[]);
         lines.finish(&owner)
     }
 }
@@ -125,7 +125,7 @@ struct OfText<'t> {
 
 impl OfText<'_> {
     /// The claim on a line: the place of its first byte that no expression printed.
-    fn claim(&self, (line, range): (usize, &Range<usize>), runs: &[Run]) -> Claim {
+    fn claim(&self, line: usize, range: &Range<usize>, runs: &[Run]) -> Claim {
         let mut start = range.start;
         let mut nodes = Vec::new();
         for run in runs.iter().take_while(|run| run.range.start < range.end) {

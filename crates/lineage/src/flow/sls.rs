@@ -49,7 +49,7 @@ impl State {
         let mut node = runs.over(claim, text.as_str().len());
         let ranges = runs.runs.iter().map(|run| (run.range.start, run.range.end));
         self.dumps
-            .put((text.as_str(), ranges), &mut node, (&data, &marks));
+            .put(text.as_str(), ranges, &mut node, &data, &marks);
         node
     }
 }

@@ -208,7 +208,7 @@ impl<'s> Search<'s> {
             let Some(place) = place.clone().filter(|_| !self.used.has(name)) else {
                 continue;
             };
-            let Some(near) = self.near(name, tree, (meant, is_elsewhere)) else {
+            let Some(near) = self.near(name, tree, meant, is_elsewhere) else {
                 if self.left == 0 {
                     self.findings.push(not_compared(place));
                     return;
@@ -231,7 +231,8 @@ impl<'s> Search<'s> {
         &mut self,
         name: &str,
         tree: &Tree,
-        (meant, is_elsewhere): (&'s Tree, bool),
+        meant: &'s Tree,
+        is_elsewhere: bool,
     ) -> Option<&'s String> {
         let is_shared = self
             .setters

@@ -133,7 +133,7 @@ impl Machine {
         let shared = &self.shared;
         let unit = template::MAIN;
         let code = match &job.compiled {
-            Some(compiled) => template::unpacked(shared, compiled, (&job.name, &job.source), vm)?,
+            Some(compiled) => template::unpacked(shared, compiled, &job.name, &job.source, vm)?,
             None => {
                 shared.set_unit(
                     unit,

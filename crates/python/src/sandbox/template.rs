@@ -230,7 +230,8 @@ pub(crate) fn compile(
 pub(crate) fn unpacked(
     shared: &Rc<InterpreterState>,
     compiled: &[u8],
-    (name, source): (&Option<Str>, &Arc<str>),
+    name: &Option<Str>,
+    source: &Arc<str>,
     vm: &VirtualMachine,
 ) -> Result<PyRef<PyCode>> {
     let broken = || Error::new(ErrorKind::Broken, "the compiled template cannot be read");
@@ -258,7 +259,7 @@ fn main(
     vm: &VirtualMachine,
 ) -> Result<PyRef<PyCode>> {
     match &job.compiled {
-        Some(compiled) => unpacked(shared, compiled, (&job.name, &job.source), vm),
+        Some(compiled) => unpacked(shared, compiled, &job.name, &job.source, vm),
         None => main_from_source(shared, job, vm),
     }
 }

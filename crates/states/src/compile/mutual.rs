@@ -17,7 +17,7 @@ impl Mutual {
     }
 
     /// Add a requisite. True if what it names requires the ID, too.
-    pub fn add(&mut self, id: &Key, module: &Key, (name, of): (Key, Key)) -> bool {
+    pub fn add(&mut self, id: &Key, module: &Key, name: Key, of: Key) -> bool {
         let own = self.0.entry(id.clone()).or_default();
         own.insert(name.clone(), of.clone());
         let Some(other) = self.0.get(&name) else {

@@ -93,7 +93,7 @@ impl MinionCompile<'_> {
                 // A state that is tested has a node for that from here on.
                 let is_tested = chunk.get_str("__prereq__").unwrap_or_default().truthy()?;
                 let Some(others) = graph.meant(&module, text)? else {
-                    return missing(chunk, kind.name(), (&module, text)).map(Some);
+                    return missing(chunk, kind.name(), &module, text).map(Some);
                 };
                 self.budget.burn(1 + others.len())?;
                 graph.require(chunk, kind, &others, is_tested)?;
@@ -107,7 +107,8 @@ impl MinionCompile<'_> {
 pub(super) fn missing(
     chunk: &DictRef,
     requisite: &str,
-    (module, name): (&Key, &str),
+    module: &Key,
+    name: &str,
 ) -> Result<Refusal> {
     let message = format!("'{requisite}' names '{module}: {name}', which is not there");
     let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;

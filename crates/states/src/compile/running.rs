@@ -291,7 +291,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         let lost: Vec<_> = needs.iter().filter(|need| need.is_lost()).collect();
         for need in &lost {
             let name = need.name.as_deref().unwrap_or("nothing");
-            let refusal = missing(&self.chunks[chunk], need.argument, (&need.module, name))?;
+            let refusal = missing(&self.chunks[chunk], need.argument, &need.module, name)?;
             self.work.refuse(refusal);
         }
         Ok(!lost.is_empty())
@@ -343,7 +343,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
                     continue;
                 }
                 for one in items(self.work.budget, &value)? {
-                    needs.push(self.need((argument, kind), one)?);
+                    needs.push(self.need(argument, kind, one)?);
                 }
             }
         }
@@ -354,7 +354,8 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
 
     fn need(
         &self,
-        (argument, kind): (&'static str, Option<Requisite>),
+        argument: &'static str,
+        kind: Option<Requisite>,
         one: Obj,
     ) -> Result<ChunkRequisite> {
         let (module, name) = match &one {

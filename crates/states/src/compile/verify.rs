@@ -221,7 +221,7 @@ impl MinionCompile<'_> {
             return Ok(());
         }
         if let Some(mutual) = mutual
-            && mutual.add(place.id, place.module, (key(&wanted)?, module))
+            && mutual.add(place.id, place.module, key(&wanted)?, module)
         {
             let other = described(&wanted);
             let message = format!(
