@@ -1,7 +1,7 @@
 //! The targets, one function each.
 
 use mapstack::{DataOptions, Engine, parse_definition};
-use mapstack_expect::{Form, RecordedExpectation};
+use mapstack_expect::{ExpectationForm, RecordedExpectation};
 use mapstack_lint::Linter;
 use mapstack_loader::MemoryFiles;
 use mapstack_matcher::{Definition, Mode};
@@ -253,7 +253,7 @@ pub fn expect(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    for form in [Form::Mapdata, Form::Plain] {
+    for form in [ExpectationForm::Mapdata, ExpectationForm::Plain] {
         let Ok(recorded) = RecordedExpectation::parse(form, text, "recorded.yaml") else {
             continue;
         };

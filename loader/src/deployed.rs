@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mapstack_value::posixpath::normpath;
 
 use crate::mount::Mount;
-use crate::{FileServer, KeptFiles, Tree};
+use crate::{FileServer, FileTree, KeptFiles};
 
 /// The paths that folders of a checkout are deployed to.
 ///
@@ -112,13 +112,13 @@ impl Deployed {
     /// Let nothing else of the machine be read by its path: those who wrote the options that name paths are strangers.
     ///
     /// ```
-    /// use mapstack_loader::{Deployed, LoadError, Tree};
+    /// use mapstack_loader::{Deployed, LoadError, FileTree};
     /// let [own, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     /// let file = other.path().join("x");
     /// std::fs::write(&file, "").unwrap();
     /// let deployed = Deployed::new().folder("/srv/stack", own.path()).unwrap();
     /// let read = |deployed: &Deployed| {
-    ///     let tree = Tree::new().deploying(deployed).directory(other.path());
+    ///     let tree = FileTree::new().deploying(deployed).directory(other.path());
     ///     tree.read(file.to_str().unwrap()).is_ok()
     /// };
     /// assert_eq!([read(&deployed), read(&deployed.confined())], [true, false]);
@@ -150,7 +150,7 @@ impl Deployed {
         self.confined && !is_inside()
     }
 
-    /// Take what lies below a local directory from a file server, as [`Tree::mount`] does: how a work tree was at a
+    /// Take what lies below a local directory from a file server, as [`FileTree::mount`] does: how a work tree was at a
     /// revision.
     #[must_use]
     pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
@@ -279,8 +279,10 @@ impl Deployed {
 
     /// The files, by their deployed paths. They are read again where they changed.
     #[must_use]
-    pub fn tree(&self) -> Tree {
-        Tree::new().keeping(&KeptFiles::default()).deploying(self)
+    pub fn tree(&self) -> FileTree {
+        FileTree::new()
+            .keeping(&KeptFiles::default())
+            .deploying(self)
     }
 
     pub(crate) fn mounts(&self) -> &[Mount] {

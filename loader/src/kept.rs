@@ -92,10 +92,10 @@ impl KeptFiles {
     /// The approximate limit on the bytes of kept results.
     ///
     /// ```
-    /// use mapstack_loader::{Fetched, KeptFiles, Tree};
+    /// use mapstack_loader::{Fetched, KeptFiles, FileTree};
     /// let dir = tempfile::tempdir().unwrap();
     /// let file = dir.path().join("core.yml").display().to_string();
-    /// let tree = Tree::new().directory(dir.path()).keeping(&KeptFiles::unchanging(1 << 20));
+    /// let tree = FileTree::new().directory(dir.path()).keeping(&KeptFiles::unchanging(1 << 20));
     /// assert!(matches!(tree.read(&file), Ok(Fetched::Missing)));
     /// std::fs::write(&file, "a: 1").unwrap();
     /// assert!(matches!(tree.read(&file), Ok(Fetched::Missing)));

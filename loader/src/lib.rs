@@ -37,12 +37,12 @@ pub use kept::KeptFiles;
 pub use listing::Listing;
 pub use mapstack_value::pytext::{Fnmatch, fnmatch, has_magic};
 pub use memory::MemoryFiles;
-pub use names::Names;
+pub use names::NamePatterns;
 pub use path::{BadPath, SaltPath};
 pub use reads::{FileRead, FileReadKind, TreeReads};
 pub use roots::Roots;
 pub use snapshot::Snapshot;
-pub use tree::{Entry, Tree, glob_named, is_directory, is_file, read_named};
+pub use tree::{Entry, FileTree, glob_named, is_directory, is_file, read_named};
 pub use unserved::{NotServed, Unserved};
 
 /// A source of files.

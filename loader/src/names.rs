@@ -9,17 +9,17 @@ use std::sync::Arc;
 /// parses them has to know both. A server only calls a function.
 ///
 /// ```
-/// use mapstack_loader::Names;
-/// let backups = Names::new(|name| name.ends_with('~'));
+/// use mapstack_loader::NamePatterns;
+/// let backups = NamePatterns::new(|name| name.ends_with('~'));
 /// assert!(backups.has("init.sls~") && !backups.has("init.sls"));
 /// ```
 #[derive(Clone)]
-pub struct Names(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+pub struct NamePatterns(Arc<dyn Fn(&str) -> bool + Send + Sync>);
 
-impl Names {
+impl NamePatterns {
     /// Those for which the function is true.
     pub fn new(has: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Names(Arc::new(has))
+        NamePatterns(Arc::new(has))
     }
 
     /// True if a name is one of them.
@@ -29,14 +29,14 @@ impl Names {
     }
 }
 
-impl Default for Names {
+impl Default for NamePatterns {
     /// All of them.
     fn default() -> Self {
-        Names::new(|_| true)
+        NamePatterns::new(|_| true)
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for NamePatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Names(…)")
     }

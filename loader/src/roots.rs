@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::entries::entries;
 use crate::open::{Opening, is_inside, open_anywhere, open_inside};
-use crate::walk::Walk;
-use crate::{Fetched, FileServer, Link, LoadError, Names, SaltPath, Unserved};
+use crate::walk::RootWalk;
+use crate::{Fetched, FileServer, Link, LoadError, NamePatterns, SaltPath, Unserved};
 
 /// Directories per saltenv, earlier ones winning file by file.
 ///
@@ -24,7 +24,7 @@ pub struct Roots {
     follow_outside_links: bool,
     hide_links: bool,
     as_in_git: bool,
-    ignored: Option<Names>,
+    ignored: Option<NamePatterns>,
 }
 
 /// A directory, and its path without links.
@@ -171,7 +171,7 @@ impl Roots {
     /// As in Salt, what is asked for is looked up by its path on disk, what is listed by its path
     /// below the root.
     #[must_use]
-    pub fn ignore(mut self, ignored: Names) -> Self {
+    pub fn ignore(mut self, ignored: NamePatterns) -> Self {
         self.ignored = Some(ignored);
         self
     }
@@ -220,8 +220,8 @@ impl Roots {
             .into()
     }
 
-    fn walk<'r>(&self, real: &'r Path) -> Walk<'r> {
-        Walk {
+    fn walk<'r>(&self, real: &'r Path) -> RootWalk<'r> {
+        RootWalk {
             real,
             follow_outside_links: self.follow_outside_links,
             hide_links: self.hide_links,

@@ -23,17 +23,17 @@ use mapstack_value::pytext::{Fnmatch, has_magic};
 /// `..` followed, has to lie below one of the directories; nothing else is read or listed.
 ///
 /// ```
-/// use mapstack_loader::{Fetched, LoadError, Tree};
+/// use mapstack_loader::{Fetched, LoadError, FileTree};
 /// let dir = tempfile::tempdir().unwrap();
 /// std::fs::write(dir.path().join("core.yml"), "a: 1").unwrap();
 /// let base = dir.path().to_str().unwrap();
-/// let tree = Tree::new().directory(base);
+/// let tree = FileTree::new().directory(base);
 /// assert_eq!(tree.glob(base, "*.yml").unwrap(), [format!("{base}/core.yml")]);
 /// assert!(matches!(tree.read(&format!("{base}/core.yml")).unwrap(), Fetched::Found { .. }));
 /// assert!(matches!(tree.read("/"), Err(LoadError::Outside { .. })));
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Tree {
+pub struct FileTree {
     /// Without links.
     directories: Vec<PathBuf>,
     /// The same as they were named.
@@ -49,7 +49,7 @@ pub struct Tree {
     noted: Option<TreeReads>,
 }
 
-/// Something in a directory of a [`Tree`].
+/// Something in a directory of a [`FileTree`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     name: String,
@@ -83,11 +83,11 @@ const MAX_FILE_SIZE: u64 = 32 << 20;
 /// The most entries that one pattern looks at.
 const MAX_ENTRIES: usize = 100_000;
 
-impl Tree {
+impl FileTree {
     /// No directory at all.
     #[must_use]
     pub fn new() -> Self {
-        Tree::default()
+        FileTree::default()
     }
 
     /// Add a directory. One that does not exist has no files.
@@ -123,11 +123,11 @@ impl Tree {
     /// Read files again only where they changed.
     ///
     /// ```
-    /// use mapstack_loader::{Fetched, KeptFiles, Tree};
+    /// use mapstack_loader::{Fetched, KeptFiles, FileTree};
     /// let dir = tempfile::tempdir().unwrap();
     /// let file = dir.path().join("core.yml").display().to_string();
     /// std::fs::write(&file, "a: 1").unwrap();
-    /// let tree = Tree::new().directory(dir.path()).keeping(&KeptFiles::default());
+    /// let tree = FileTree::new().directory(dir.path()).keeping(&KeptFiles::default());
     /// let read = || tree.read(&file).unwrap();
     /// assert_eq!(read(), read());
     /// std::fs::write(&file, "a: changed").unwrap();
@@ -142,12 +142,12 @@ impl Tree {
     /// Note the files that are read, whether they are read again or known.
     ///
     /// ```
-    /// use mapstack_loader::{Tree, TreeReads};
+    /// use mapstack_loader::{FileTree, TreeReads};
     /// let dir = tempfile::tempdir().unwrap();
     /// let file = dir.path().join("core.yml");
     /// std::fs::write(&file, "a: 1").unwrap();
     /// let reads = TreeReads::default();
-    /// let tree = Tree::new().directory(dir.path()).noting(&reads);
+    /// let tree = FileTree::new().directory(dir.path()).noting(&reads);
     /// tree.read(file.to_str().unwrap()).unwrap();
     /// tree.read("/nowhere").unwrap();
     /// assert!(reads.take().into_iter().eq([file]));
@@ -170,11 +170,11 @@ impl Tree {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use mapstack_loader::{Fetched, MemoryFiles, Tree};
+    /// use mapstack_loader::{Fetched, MemoryFiles, FileTree};
     /// let dir = tempfile::tempdir().unwrap();
     /// let base = dir.path().to_str().unwrap();
     /// let before = MemoryFiles::new().file("base", "stack/core.yml", "a: 1");
-    /// let tree = Tree::new().directory(dir.path()).mount(dir.path(), Arc::new(before));
+    /// let tree = FileTree::new().directory(dir.path()).mount(dir.path(), Arc::new(before));
     /// assert_eq!(tree.glob(base, "stack/*.yml").unwrap(), [format!("{base}/stack/core.yml")]);
     /// assert!(tree.is_file(&format!("{base}/stack/core.yml")).unwrap());
     /// ```
@@ -189,11 +189,11 @@ impl Tree {
     /// were read are local.
     ///
     /// ```
-    /// use mapstack_loader::{Deployed, Fetched, Tree};
+    /// use mapstack_loader::{Deployed, Fetched, FileTree};
     /// let dir = tempfile::tempdir().unwrap();
     /// std::fs::write(dir.path().join("core.yml"), "a: 1").unwrap();
     /// let deployed = Deployed::new().folder("/srv/stack", dir.path()).unwrap();
-    /// let tree = Tree::new().deploying(&deployed);
+    /// let tree = FileTree::new().deploying(&deployed);
     /// assert_eq!(tree.glob("/srv/stack", "*.yml").unwrap(), ["/srv/stack/core.yml"]);
     /// let Fetched::Found { on_disk, .. } = tree.read("/srv/stack/core.yml").unwrap() else { panic!() };
     /// assert_eq!(on_disk, dir.path().join("core.yml"));
@@ -478,12 +478,12 @@ impl Tree {
     /// asked: [`read`](Self::read) and this refuse what lies elsewhere.
     ///
     /// ```
-    /// use mapstack_loader::{Entry, Tree};
+    /// use mapstack_loader::{Entry, FileTree};
     /// let dir = tempfile::tempdir().unwrap();
     /// std::fs::create_dir(dir.path().join("sub")).unwrap();
     /// std::fs::write(dir.path().join("a"), "1").unwrap();
     /// let base = dir.path().to_str().unwrap();
-    /// let found = Tree::new().directory(base).entries(base).unwrap().unwrap();
+    /// let found = FileTree::new().directory(base).entries(base).unwrap().unwrap();
     /// let names: Vec<_> = found.iter().map(|entry| (entry.name(), entry.is_directory())).collect();
     /// assert_eq!(names, [("a", false), ("sub", true)]);
     /// ```
@@ -606,7 +606,7 @@ fn looked_at(path: &str, found: io::Result<bool>) -> Result<bool, LoadError> {
 }
 
 /// The paths of a pattern of the user's, wherever they lie (Python: `sorted(glob.glob(pattern))`), as
-/// [`Tree::glob`] finds them.
+/// [`FileTree::glob`] finds them.
 ///
 /// ```
 /// assert!(mapstack_loader::glob_named("/nowhere/*.conf").unwrap().is_empty());
@@ -615,9 +615,9 @@ fn looked_at(path: &str, found: io::Result<bool>) -> Result<bool, LoadError> {
 /// # Errors
 /// [`LoadError`] for directories that hold too much or cannot be listed.
 pub fn glob_named(pattern: &str) -> Result<Vec<String>, LoadError> {
-    Tree {
+    FileTree {
         anywhere: true,
-        ..Tree::default()
+        ..FileTree::default()
     }
     .glob("", pattern)
 }

@@ -19,7 +19,7 @@ pub(crate) const MAX_ENTRIES: usize = 1_000_000;
 const MAX_MARKED: u64 = 1 << 20;
 
 /// A walk through one root.
-pub(crate) struct Walk<'r> {
+pub(crate) struct RootWalk<'r> {
     /// The root's path without links.
     pub(crate) real: &'r Path,
     pub(crate) follow_outside_links: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Walk<'r> {
     pub(crate) links: Option<Vec<Link>>,
 }
 
-impl Walk<'_> {
+impl RootWalk<'_> {
     /// Adds the paths of all files below `prefix`, relative to the root.
     pub(crate) fn below(
         &mut self,

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::git_server::{Contents, Fault, Hostile, Server};
 use gix::ObjectId;
-use mapstack_loader::git::{FetchError, FetchedChanges, GitFs, Origin, Progress, Remote, fetch};
+use mapstack_loader::git::{
+    FetchError, FetchedChanges, GitFs, Progress, Remote, RemoteSource, fetch,
+};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
 
 /// Random numbers, the same in every run.
@@ -39,7 +41,7 @@ fn one_commit() -> Contents {
     contents
 }
 
-fn get(origin: &Origin, mirrors: &Path) -> Result<FetchedChanges, FetchError> {
+fn get(origin: &RemoteSource, mirrors: &Path) -> Result<FetchedChanges, FetchError> {
     fetch(
         origin,
         mirrors,
@@ -48,13 +50,13 @@ fn get(origin: &Origin, mirrors: &Path) -> Result<FetchedChanges, FetchError> {
     )
 }
 
-fn open(origin: &Origin, mirrors: &Path) -> Result<GitFs, String> {
+fn open(origin: &RemoteSource, mirrors: &Path) -> Result<GitFs, String> {
     let remote = Remote::new(origin.shown(), origin.repository(mirrors));
     GitFs::open(vec![remote]).map_err(|e| e.to_string())
 }
 
 /// The version that the files say, which is the same for all of them.
-fn served(origin: &Origin, mirrors: &Path) -> Result<Option<u64>, String> {
+fn served(origin: &RemoteSource, mirrors: &Path) -> Result<Option<u64>, String> {
     let files = open(origin, mirrors)?;
     let number = |name| match files.fetch(&SaltPath::from_relative(name), "base") {
         Ok(Fetched::Found { bytes, .. }) => Ok(String::from_utf8_lossy(&bytes)
@@ -78,7 +80,7 @@ fn a_mirror_follows_its_remote() {
     contents.point("refs/tags/v1", first);
     contents.point("refs/pull/1/head", first);
     let server = Server::start(contents);
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     assert!(open(&origin, mirrors.path()).is_err());
     let updated = get(&origin, mirrors.path()).unwrap();
     assert_eq!(
@@ -131,9 +133,9 @@ fn only_the_references_of_refspecs_are_fetched_and_all_tags() {
     let refspecs = ["+refs/heads/feature/*:refs/remotes/origin/*"]
         .map(|spec| spec.parse().unwrap())
         .into();
-    let origin = Origin {
+    let origin = RemoteSource {
         refspecs,
-        ..Origin::new(&server.url)
+        ..RemoteSource::new(&server.url)
     };
     assert_eq!(
         get(&origin, mirrors.path()).unwrap().new,
@@ -145,8 +147,8 @@ fn only_the_references_of_refspecs_are_fetched_and_all_tags() {
 fn refusals_of_servers_are_reported_in_words() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
-    let why = |origin: &Origin| get(origin, mirrors.path()).unwrap_err().to_string();
+    let origin = RemoteSource::new(&server.url);
+    let why = |origin: &RemoteSource| get(origin, mirrors.path()).unwrap_err().to_string();
     server.set(Fault::Status(404));
     assert!(
         why(&origin).contains("is the URL right"),
@@ -162,27 +164,27 @@ fn refusals_of_servers_are_reported_in_words() {
         "{}",
         why(&origin)
     );
-    let login = Origin {
+    let login = RemoteSource {
         user: "me".into(),
         password: "secret".into(),
         ..origin.clone()
     };
     assert!(why(&login).contains("not encrypted"), "{}", why(&login));
     assert!(!origin.repository(mirrors.path()).exists());
-    let insecure = Origin {
+    let insecure = RemoteSource {
         insecure_auth: true,
         ..login
     };
     assert_eq!(get(&insecure, mirrors.path()).unwrap().new.len(), 1);
     assert!(matches!(
-        get(&Origin::new("/srv/x"), mirrors.path()),
+        get(&RemoteSource::new("/srv/x"), mirrors.path()),
         Err(FetchError::Local(_))
     ));
     assert!(matches!(
-        get(&Origin::new("git://localhost/x"), mirrors.path()),
+        get(&RemoteSource::new("git://localhost/x"), mirrors.path()),
         Err(FetchError::Url { .. })
     ));
-    let refused = get(&Origin::new("http://127.0.0.1:1/x"), mirrors.path())
+    let refused = get(&RemoteSource::new("http://127.0.0.1:1/x"), mirrors.path())
         .unwrap_err()
         .to_string();
     assert!(refused.contains("connect"), "{refused}");
@@ -192,7 +194,7 @@ fn refusals_of_servers_are_reported_in_words() {
 fn a_redirect_on_the_same_host_is_followed() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(server.url.replace("/repository", "/moved"));
+    let origin = RemoteSource::new(server.url.replace("/repository", "/moved"));
     get(&origin, mirrors.path()).unwrap();
     assert_eq!(served(&origin, mirrors.path()), Ok(Some(0)));
 }
@@ -201,7 +203,7 @@ fn a_redirect_on_the_same_host_is_followed() {
 fn whatever_a_server_does_the_mirror_is_whole() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     let mut dice = Dice(20_240_229);
     let (mut now, mut failed, mut first_failed) = (None, 0, 0);
     for round in 0..60 {
@@ -261,7 +263,7 @@ fn a_hostile_server_is_an_error_or_gives_what_it_has() {
         fs::create_dir_all(&below).unwrap();
         let server = Server::start(one_commit());
         server.set(Fault::Hostile(kind));
-        let origin = Origin::new(&server.url);
+        let origin = RemoteSource::new(&server.url);
         // A silent server is git's to give up, after two minutes: the user does not wait as long.
         let interrupt = AtomicBool::new(false);
         let result = thread::scope(|scope| {
@@ -300,7 +302,7 @@ fn a_hostile_server_is_an_error_or_gives_what_it_has() {
 fn an_interrupted_fetch_leaves_the_mirror_whole() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     get(&origin, mirrors.path()).unwrap();
     let mut dice = Dice(77);
     for round in 0..40 {
@@ -335,13 +337,13 @@ fn child() {
     let (Ok(url), Ok(mirrors)) = (std::env::var("FETCH_URL"), std::env::var("FETCH_INTO")) else {
         return;
     };
-    match get(&Origin::new(url), Path::new(&mirrors)) {
+    match get(&RemoteSource::new(url), Path::new(&mirrors)) {
         Ok(_) => println!("fetched"),
         Err(e) => println!("failed: {e}"),
     }
 }
 
-fn in_process(origin: &Origin, mirrors: &Path, shell: Option<&str>) -> Command {
+fn in_process(origin: &RemoteSource, mirrors: &Path, shell: Option<&str>) -> Command {
     let this = std::env::current_exe().unwrap();
     let mut command = match shell {
         Some(before) => {
@@ -367,7 +369,7 @@ fn in_process(origin: &Origin, mirrors: &Path, shell: Option<&str>) -> Command {
 fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     // Measure one fetch on this machine.
     let start = Instant::now();
     assert!(
@@ -423,7 +425,7 @@ fn a_killed_fetch_leaves_the_mirror_whole_and_the_next_one_works() {
 }
 
 /// The names of files that only a fetch under way has.
-fn left_of_fetches(origin: &Origin, mirrors: &Path) -> Vec<String> {
+fn left_of_fetches(origin: &RemoteSource, mirrors: &Path) -> Vec<String> {
     let packs = origin.repository(mirrors).join("objects/pack");
     let entries = [mirrors, &packs].map(|directory| fs::read_dir(directory).unwrap());
     let names = entries.into_iter().flatten().flatten();
@@ -456,8 +458,8 @@ fn git_runs_nothing_but_what_gets_to_the_server() {
     );
     fs::write(at("config"), config).unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
-    let said = |origin: &Origin, mirrors: &str| {
+    let origin = RemoteSource::new(&server.url);
+    let said = |origin: &RemoteSource, mirrors: &str| {
         let output = in_process(origin, &at(mirrors), None)
             .env("GIT_CONFIG_GLOBAL", at("config"))
             .env("GIT_DIR", at("elsewhere"))
@@ -469,7 +471,7 @@ fn git_runs_nothing_but_what_gets_to_the_server() {
     let fetched = said(&origin, "mirrors");
     assert!(fetched.contains("fetched"), "{fetched}");
     assert_eq!(served(&origin, &at("mirrors")), Ok(Some(0)));
-    let refused = said(&Origin::new("https://example.org/x"), "mirrors");
+    let refused = said(&RemoteSource::new("https://example.org/x"), "mirrors");
     assert!(refused.contains("transport 'ext' not allowed"), "{refused}");
     assert!(!at("ran").exists() && !at("elsewhere").exists());
 }
@@ -477,7 +479,7 @@ fn git_runs_nothing_but_what_gets_to_the_server() {
 #[test]
 fn a_machine_without_git_is_told_so() {
     let mirrors = tempfile::tempdir().unwrap();
-    let origin = Origin::new("https://example.org/a");
+    let origin = RemoteSource::new("https://example.org/a");
     let output = in_process(&origin, mirrors.path(), None)
         .env("PATH", mirrors.path())
         .output()
@@ -497,7 +499,7 @@ fn a_full_disk_leaves_the_mirror_whole() {
     let mut contents = one_commit();
     let parent = contents.references["refs/heads/master"];
     let server = Server::start(contents.clone());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     get(&origin, mirrors.path()).unwrap();
     // Not compressible, so that the pack is larger than allowed.
     let mut dice = Dice(5);
@@ -524,7 +526,7 @@ fn a_full_disk_leaves_the_mirror_whole() {
 fn of_two_fetches_at_once_one_is_told_to_wait() {
     let mirrors = tempfile::tempdir().unwrap();
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     server.set(Fault::Slow(300));
     thread::scope(|scope| {
         let first = scope.spawn(|| get(&origin, mirrors.path()));
@@ -558,7 +560,7 @@ fn writable(_: &Path) {}
 #[expect(clippy::too_many_lines, reason = "one case for each kind of damage")]
 fn a_damaged_mirror_is_reported_and_never_panics() {
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     let damaged = |damage: &dyn Fn(&Path)| {
         let mirrors = tempfile::tempdir().unwrap();
         get(&origin, mirrors.path()).unwrap();
@@ -630,7 +632,7 @@ fn a_damaged_mirror_is_reported_and_never_panics() {
 #[test]
 fn a_flipped_byte_in_a_mirror_is_an_error_or_changes_nothing() {
     let server = Server::start(one_commit());
-    let origin = Origin::new(&server.url);
+    let origin = RemoteSource::new(&server.url);
     let mirrors = tempfile::tempdir().unwrap();
     get(&origin, mirrors.path()).unwrap();
     for ending in ["pack", "idx"] {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, LoadError, MemoryFiles, Tree};
+use mapstack_loader::{Fetched, FileTree, LoadError, MemoryFiles};
 
 /// A work tree with a file that was another one before, one that is new, and one that is gone.
 fn work_tree() -> (tempfile::TempDir, MemoryFiles) {
@@ -34,7 +34,7 @@ fn a_mount_hides_the_disk() {
     let (dir, before) = work_tree();
     let top = dir.path().to_str().unwrap();
     let stack = format!("{top}/stack");
-    let tree = Tree::new().directory(&stack);
+    let tree = FileTree::new().directory(&stack);
     let mounted = tree.clone().mount(top, Arc::new(before));
     for (path, now, then) in [
         ("stack/core.yml", "now", "before"),
@@ -58,7 +58,7 @@ fn a_mount_hides_the_disk() {
         ("core.yml/", vec![], vec![]),
         ("../*.yml", vec!["outside"], vec!["outside"]),
     ] {
-        let glob = |tree: &Tree| match tree.glob(&stack, pattern) {
+        let glob = |tree: &FileTree| match tree.glob(&stack, pattern) {
             Ok(paths) => paths
                 .iter()
                 .map(|path| path.replace(&format!("{stack}/"), ""))
@@ -75,7 +75,7 @@ fn a_mount_hides_the_disk() {
 fn files_that_the_user_named_come_from_the_mount() {
     let (dir, before) = work_tree();
     let top = dir.path().to_str().unwrap();
-    let tree = Tree::new().mount(top, Arc::new(before));
+    let tree = FileTree::new().mount(top, Arc::new(before));
     for (path, there) in [("stack/old/a.yml", true), ("stack/new/a.yml", false)] {
         let path = format!("{top}/{path}");
         assert_eq!(tree.is_file(&path).unwrap(), there, "{path}");
@@ -91,7 +91,7 @@ fn links_above_a_mount_lead_to_it() {
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("repository");
     std::os::unix::fs::symlink(dir.path(), &link).unwrap();
-    let tree = Tree::new()
+    let tree = FileTree::new()
         .directory(link.join("stack"))
         .mount(dir.path(), Arc::new(before));
     let path = link.join("stack/old/a.yml");

@@ -375,7 +375,7 @@ fn paths_that_cannot_be_files_are_missing() {
     }
     // Such a root does not hide the next one.
     assert_eq!(fetch(&files, "salt://loop/x"), "second");
-    let tree = mapstack_loader::Tree::new().directory(first.path());
+    let tree = mapstack_loader::FileTree::new().directory(first.path());
     for path in paths.into_iter().chain([&*long]) {
         let path = format!("{}/{path}", first.path().display());
         assert!(!tree.is_file(&path).unwrap(), "{path}");

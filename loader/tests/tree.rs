@@ -1,8 +1,8 @@
-//! Files by their paths on disk: what a `Tree` reads and lists, and what it does not.
+//! Files by their paths on disk: what a `FileTree` reads and lists, and what it does not.
 
 use std::fs;
 
-use mapstack_loader::{Fetched, KeptFiles, LoadError, Tree};
+use mapstack_loader::{Fetched, FileTree, KeptFiles, LoadError};
 use tempfile::TempDir;
 
 /// `in/` is read, `out/` is not.
@@ -38,7 +38,7 @@ fn is_outside<T>(result: &Result<T, LoadError>) -> bool {
 #[test]
 fn only_regular_files_below_a_directory_are_read() {
     let (_dir, inside, outside) = dirs();
-    let tree = Tree::new().directory(&inside);
+    let tree = FileTree::new().directory(&inside);
     assert_eq!(
         text(tree.read(&format!("{inside}/a.yml"))).as_deref(),
         Some("in/a.yml")
@@ -56,7 +56,7 @@ fn only_regular_files_below_a_directory_are_read() {
         "/".into(),
     ] {
         assert!(is_outside(&tree.read(&path)), "{path}");
-        assert!(is_outside(&Tree::new().read(&path)), "{path}");
+        assert!(is_outside(&FileTree::new().read(&path)), "{path}");
     }
     let both = tree.directory(&outside).directory("/nowhere");
     assert_eq!(
@@ -70,7 +70,7 @@ fn a_name_that_begins_like_the_directory_is_outside() {
     let (dir, inside, _) = dirs();
     fs::write(dir.path().join("in-secret"), "").unwrap();
     assert!(is_outside(
-        &Tree::new()
+        &FileTree::new()
             .directory(&inside)
             .read(&format!("{inside}-secret"))
     ));
@@ -79,7 +79,7 @@ fn a_name_that_begins_like_the_directory_is_outside() {
 #[test]
 fn patterns_list_no_directory_outside() {
     let (_dir, inside, outside) = dirs();
-    let tree = Tree::new().directory(&inside);
+    let tree = FileTree::new().directory(&inside);
     let glob = |pattern: &str| tree.glob(&inside, pattern);
     assert_eq!(
         glob("*.yml").unwrap(),
@@ -108,7 +108,7 @@ fn links_lead_no_further_than_the_directories() {
     symlink(format!("{outside}/x.yml"), format!("{inside}/lx.yml")).unwrap();
     symlink(&outside, format!("{inside}/lout")).unwrap();
     symlink("loop", format!("{inside}/loop")).unwrap();
-    let tree = Tree::new().directory(&inside);
+    let tree = FileTree::new().directory(&inside);
     assert_eq!(
         text(tree.read(&format!("{inside}/l.yml"))).as_deref(),
         Some("in/a.yml")
@@ -142,7 +142,7 @@ fn opening_a_pipe_does_not_block() {
         .status()
         .is_ok_and(|status| status.success())
     {
-        assert_eq!(text(Tree::new().directory(&inside).read(&pipe)), None);
+        assert_eq!(text(FileTree::new().directory(&inside).read(&pipe)), None);
     }
 }
 
@@ -152,7 +152,7 @@ fn a_huge_file_is_refused_unread() {
     let path = format!("{inside}/huge.yml");
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     assert!(matches!(
-        Tree::new().directory(&inside).read(&path),
+        FileTree::new().directory(&inside).read(&path),
         Err(LoadError::TooLarge { .. })
     ));
 }
@@ -164,7 +164,7 @@ fn files_that_do_not_change_are_looked_for_once_but_read_only_where_they_may_be(
     let file = format!("{base}/a.yml");
     fs::write(&file, "a: 1").unwrap();
     let kept = KeptFiles::unchanging(1 << 20);
-    let tree = Tree::new().keeping(&kept).directory(home.path());
+    let tree = FileTree::new().keeping(&kept).directory(home.path());
     assert_eq!(tree.glob(base, "*.yml").unwrap(), [file.as_str()]);
     assert!(matches!(tree.read(&file), Ok(Fetched::Found { .. })));
     fs::write(format!("{base}/b.yml"), "b: 1").unwrap();
@@ -173,7 +173,7 @@ fn files_that_do_not_change_are_looked_for_once_but_read_only_where_they_may_be(
     assert!(matches!(tree.read(&file), Ok(Fetched::Found { .. })));
     assert!(tree.is_file(&file).unwrap() && tree.read_named(&file).is_ok());
     let elsewhere = tempfile::tempdir().unwrap();
-    let other = Tree::new().keeping(&kept).directory(elsewhere.path());
+    let other = FileTree::new().keeping(&kept).directory(elsewhere.path());
     assert!(!matches!(other.read(&file), Ok(Fetched::Found { .. })));
     assert!(is_outside(&other.glob(base, "*.yml")));
 }

@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use mapstack_frontend::inputs::estate::give_grains;
 use mapstack_frontend::inputs::flags::{
-    Facts, Files, Functions, LimitFlags, Messages, SecretFlags, complete,
+    FactFlags, FileFlags, Functions, LimitFlags, Messages, SecretFlags, complete,
 };
 use mapstack_frontend::inputs::{InputError, WarningSink, brief};
 
@@ -64,7 +64,11 @@ pub enum RequestedWork {
 }
 
 /// The flags for files, for minions and for functions.
-type Parts<'a> = (&'a mut Files, Option<&'a mut Facts>, &'a mut Functions);
+type SharedFlags<'a> = (
+    &'a mut FileFlags,
+    Option<&'a mut FactFlags>,
+    &'a mut Functions,
+);
 
 /// All that can be typed.
 pub fn definition() -> clap::Command {
@@ -187,7 +191,7 @@ impl Command {
     }
 
     /// The flags that a project can add to.
-    fn parts(&mut self) -> Option<Parts<'_>> {
+    fn parts(&mut self) -> Option<SharedFlags<'_>> {
         Some(match self {
             Command::Data(args) => args.input.parts(),
             Command::Stack(args) => args.input.parts(),

@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Listing {
+pub enum ListingFormat {
     /// For people
     Text,
     /// For programs

@@ -30,7 +30,7 @@ fn printed(tree: &Tree, line: &str) -> Value {
 fn without_origins(verb: &str) -> Value {
     let mut schema = schema(verb);
     if let (Some(Value::Object(parts)), true) = (schema.get_mut("$defs"), verb != "explain") {
-        for part in ["Origin", "Facts", "Flag"] {
+        for part in ["OriginRow", "FactPart", "Flag"] {
             parts.remove(part);
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::parse::Fault;
-use crate::problem::Problem;
+use crate::problem::DefinitionProblem;
 use crate::{MatcherKind, Mode};
 
 /// A definition that cannot be read.
@@ -12,7 +12,7 @@ use crate::{MatcherKind, Mode};
 pub struct ParseError {
     text: String,
     span: Range<usize>,
-    problem: Problem,
+    problem: DefinitionProblem,
     suggestion: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl ParseError {
             .min(text.len());
         // A missing type has no text: mark the character in its place.
         let length = match &problem {
-            Problem::UnknownType { found } if found.is_empty() => {
+            DefinitionProblem::UnknownType { found } if found.is_empty() => {
                 text[start..].chars().next().map_or(0, char::len_utf8)
             }
             _ => at.len(),
@@ -41,7 +41,7 @@ impl ParseError {
 
     /// The problem.
     #[must_use]
-    pub fn problem(&self) -> &Problem {
+    pub fn problem(&self) -> &DefinitionProblem {
         &self.problem
     }
 
@@ -76,16 +76,16 @@ impl ParseError {
             return Some(format!("did you mean {suggestion}?"));
         }
         Some(match &self.problem {
-            Problem::UnknownType { .. } => {
+            DefinitionProblem::UnknownType { .. } => {
                 let kinds: Vec<String> =
                     MatcherKind::ALL.iter().map(|k| format!("{} ({})", k.letter(), k.described())).collect();
                 format!("types are {}", kinds.join(", "))
             }
-            Problem::YamlInsideChain => {
+            DefinitionProblem::YamlInsideChain => {
                 "only the first matcher of a chain may leave out its type; write C@… for a configuration value".into()
             }
-            Problem::AfterFile => "put the file's name last".into(),
-            Problem::YamlInPathMode => {
+            DefinitionProblem::AfterFile => "put the file's name last".into(),
+            DefinitionProblem::YamlInPathMode => {
                 "matchers of files_switch only build paths; write a type such as G@ or P@".into()
             }
         })
@@ -95,8 +95,10 @@ impl ParseError {
     #[must_use]
     pub fn reference_class(&self) -> &'static str {
         match self.problem {
-            Problem::UnknownType { .. } => "KeyError",
-            Problem::YamlInsideChain | Problem::AfterFile | Problem::YamlInPathMode => "ValueError",
+            DefinitionProblem::UnknownType { .. } => "KeyError",
+            DefinitionProblem::YamlInsideChain
+            | DefinitionProblem::AfterFile
+            | DefinitionProblem::YamlInPathMode => "ValueError",
         }
     }
 
@@ -111,11 +113,16 @@ impl ParseError {
 }
 
 /// Small repairs, of which the first that parses is offered.
-fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Option<String> {
+fn suggest(
+    text: &str,
+    span: &Range<usize>,
+    problem: &DefinitionProblem,
+    mode: Mode,
+) -> Option<String> {
     let part = &text[span.clone()];
     let replaced = |with: &str| format!("{}{with}{}", &text[..span.start], &text[span.end..]);
     let candidates = match problem {
-        Problem::UnknownType { found } => {
+        DefinitionProblem::UnknownType { found } => {
             let mut candidates = Vec::new();
             if let Some(rest) = text.strip_prefix("y!") {
                 candidates.push(format!("Y!{rest}"));
@@ -130,7 +137,7 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
             candidates.push(replaced(&trimmed.to_uppercase()));
             candidates
         }
-        Problem::YamlInsideChain => {
+        DefinitionProblem::YamlInsideChain => {
             let bare = !part.contains('@') && !part.is_empty();
             let typed = part.rsplit(':').next().filter(|_| part.starts_with("Y:"));
             match (bare, typed) {
@@ -145,8 +152,8 @@ fn suggest(text: &str, span: &Range<usize>, problem: &Problem, mode: Mode) -> Op
                 (false, None) => vec![replaced(&part.replacen("Y@", "C@", 1))],
             }
         }
-        Problem::AfterFile => Vec::new(),
-        Problem::YamlInPathMode => match text.strip_prefix("Y!") {
+        DefinitionProblem::AfterFile => Vec::new(),
+        DefinitionProblem::YamlInPathMode => match text.strip_prefix("Y!") {
             Some(rest) if rest.contains('@') => vec![rest.to_string()],
             Some(rest) => vec![format!("C@{rest}")],
             None if part.starts_with("Y:") => vec![replaced(&part[2..])],

@@ -1,6 +1,6 @@
 //! Why a definition cannot be built.
 
-use crate::problem::Problem;
+use crate::problem::DefinitionProblem;
 
 /// Parts of a definition that no text expresses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum InvalidDefinition {
         /// The matcher that does not fit.
         matcher: String,
         /// Why.
-        problem: Problem,
+        problem: DefinitionProblem,
     },
 }
 

@@ -42,4 +42,4 @@ pub use invalid::InvalidDefinition;
 pub use matcher::{Matcher, MatcherKind};
 pub use mode::{Mode, Spelling};
 pub use path::{has_file_suffix, join, variants};
-pub use problem::Problem;
+pub use problem::DefinitionProblem;

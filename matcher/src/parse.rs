@@ -8,14 +8,14 @@ use nom::multi::separated_list1;
 use nom::sequence::terminated;
 use nom::{Finish, IResult, Parser};
 
-use crate::problem::Problem;
+use crate::problem::DefinitionProblem;
 use crate::{Definition, Matcher, MatcherKind, Mode, Spelling, chain};
 
 /// The problem, and the piece of the text that has it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fault<'t> {
     pub(crate) at: &'t str,
-    pub(crate) problem: Problem,
+    pub(crate) problem: DefinitionProblem,
 }
 
 impl<'t> nom::error::ParseError<&'t str> for Fault<'t> {
@@ -23,7 +23,7 @@ impl<'t> nom::error::ParseError<&'t str> for Fault<'t> {
     fn from_error_kind(at: &'t str, _: ErrorKind) -> Self {
         Fault {
             at,
-            problem: Problem::UnknownType { found: at.into() },
+            problem: DefinitionProblem::UnknownType { found: at.into() },
         }
     }
 
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str, mode: Mode) -> Result<Definition, Fault<'_>> {
 fn definition(text: &str, mode: Mode) -> ParserResult<'_, Definition> {
     let (mut text, prefix) = opt(tag("Y!")).parse(text)?;
     if let (Some(at), Mode::Path) = (prefix, mode) {
-        return failure(at, Problem::YamlInPathMode);
+        return failure(at, DefinitionProblem::YamlInPathMode);
     }
     let mut matchers: Vec<Matcher> = Vec::new();
     let mut spelling = if prefix.is_some() {
@@ -62,7 +62,7 @@ fn definition(text: &str, mode: Mode) -> ParserResult<'_, Definition> {
                 }
                 chain::begins(&matcher, spelling, mode)
             }
-            Some(_) if legacy => Err(Problem::YamlInsideChain),
+            Some(_) if legacy => Err(DefinitionProblem::YamlInsideChain),
             Some(previous) => chain::follows(previous, &matcher, mode),
         };
         matchers.push(matcher);
@@ -97,7 +97,7 @@ fn single(text: &str, mode: Mode) -> ParserResult<'_, (bool, Matcher)> {
     };
     let (_, pieces) = head(head_text)?;
     if pieces.legacy && mode == Mode::Path {
-        return failure(at, Problem::YamlInPathMode);
+        return failure(at, DefinitionProblem::YamlInPathMode);
     }
     let (_, kind) = kind(pieces.kind)?;
     let matcher = Matcher {
@@ -166,6 +166,6 @@ fn kind(text: &str) -> ParserResult<'_, MatcherKind> {
     cut(map_opt(rest, MatcherKind::of_letter)).parse(text)
 }
 
-fn failure<T>(at: &str, problem: Problem) -> ParserResult<'_, T> {
+fn failure<T>(at: &str, problem: DefinitionProblem) -> ParserResult<'_, T> {
     Err(nom::Err::Failure(Fault { at, problem }))
 }

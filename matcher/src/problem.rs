@@ -3,7 +3,7 @@
 /// The ways in which a definition can be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum DefinitionProblem {
     /// The part before `@` names no type.
     UnknownType {
         /// The text before the `@`.
@@ -17,20 +17,24 @@ pub enum Problem {
     YamlInPathMode,
 }
 
-impl Problem {
+impl DefinitionProblem {
     /// The problem with a part of a definition.
     pub(crate) fn in_words(&self, part: &str) -> String {
         match self {
-            Problem::UnknownType { found } if found.is_empty() => {
+            DefinitionProblem::UnknownType { found } if found.is_empty() => {
                 "a type was expected before '@'".to_string()
             }
-            Problem::UnknownType { found } => format!("'{found}' is not a matcher type"),
-            Problem::YamlInsideChain if part.is_empty() => "a matcher was expected".to_string(),
-            Problem::YamlInsideChain => {
+            DefinitionProblem::UnknownType { found } => format!("'{found}' is not a matcher type"),
+            DefinitionProblem::YamlInsideChain if part.is_empty() => {
+                "a matcher was expected".to_string()
+            }
+            DefinitionProblem::YamlInsideChain => {
                 format!("'{part}' names YAML files, which only the first matcher of a chain can")
             }
-            Problem::AfterFile => format!("'{part}' follows a file's name, which ends a chain"),
-            Problem::YamlInPathMode => {
+            DefinitionProblem::AfterFile => {
+                format!("'{part}' follows a file's name, which ends a chain")
+            }
+            DefinitionProblem::YamlInPathMode => {
                 format!("'{part}' names YAML files where only paths are built")
             }
         }

@@ -2,7 +2,7 @@
 
 use mapstack_value::{Key, List, Set, Value};
 
-use crate::{Change, Observer, Origin, Trail};
+use crate::{Change, ItemOrigin, Observer, Trail};
 
 /// Append the items of the overlay that equal none of the base's. Duplicates inside either side
 /// stay.
@@ -18,8 +18,8 @@ pub(crate) fn append<O: Observer>(
         .collect();
     if O::ACTIVE {
         let origins: Vec<_> = (0..base.len())
-            .map(Origin::Base)
-            .chain(fresh.iter().copied().map(Origin::Overlay))
+            .map(ItemOrigin::Base)
+            .chain(fresh.iter().copied().map(ItemOrigin::Overlay))
             .collect();
         observer.changed(
             at,

@@ -1,6 +1,6 @@
 //! Why two values do not merge.
 
-use mapstack_value::{Kind, Value};
+use mapstack_value::{Value, ValueKind};
 
 use crate::{KeyPath, Strategy};
 
@@ -9,9 +9,9 @@ use crate::{KeyPath, Strategy};
 #[error("cannot merge {} over {} at {path} with strategy {strategy}: {cause}", overlay.described(), base.described())]
 pub struct MergeError {
     /// The kind of the base.
-    pub base: Kind,
+    pub base: ValueKind,
     /// The kind of the overlay.
-    pub overlay: Kind,
+    pub overlay: ValueKind,
     /// The path at which the two met.
     pub path: KeyPath,
     /// The strategy in force.

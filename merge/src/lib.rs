@@ -85,5 +85,5 @@ pub use aliases::{AliasConflict, Aliases};
 pub use error::{MergeError, MergeErrorCause};
 pub use mapstack_value::{Map, Value};
 pub use merge::{merge, merge_all, merge_observed};
-pub use observe::{Change, KeyPath, Observer, Origin, Trail};
+pub use observe::{Change, ItemOrigin, KeyPath, Observer, Trail};
 pub use options::{Options, Strategy, UnknownStrategy};

@@ -80,7 +80,7 @@ pub enum Change<'a> {
         overlay: &'a [Value],
         /// The origin of each item of the result, in order. An item of neither side that is
         /// missing here was left out (a duplicate, or removed).
-        origins: &'a [Origin],
+        origins: &'a [ItemOrigin],
     },
     /// The result is the two-element list of both (strategy `list`).
     Paired {
@@ -103,7 +103,7 @@ pub enum Change<'a> {
 
 /// The origin of an item of a [joined](Change::Joined) list, with its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ItemOrigin {
     /// The base's item.
     Base(usize),
     /// The overlay's item.

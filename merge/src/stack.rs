@@ -44,7 +44,7 @@ use std::fmt;
 use mapstack_value::{List, Map, Value};
 
 use crate::append::Membership;
-use crate::{Change, KeyPath, Observer, Origin, Trail};
+use crate::{Change, ItemOrigin, KeyPath, Observer, Trail};
 
 /// The key, in a mapping or in the first item of a list, that names the strategy.
 pub const MARKER: &str = "__";
@@ -248,8 +248,8 @@ impl<O: Observer> Stack<'_, O> {
     ) -> Result<(), StackError> {
         let strategy = parse(head_marker(right), true, at)?;
         let right = without_head_marker(right);
-        let from_left = (0..left.len()).map(Origin::Base);
-        let from_right = (0..right.len()).map(Origin::Overlay);
+        let from_left = (0..left.len()).map(ItemOrigin::Base);
+        let from_right = (0..right.len()).map(ItemOrigin::Overlay);
         match strategy {
             StackStrategy::MergeLast => {
                 self.report_joined(left, right, from_left.chain(from_right), at);
@@ -263,7 +263,7 @@ impl<O: Observer> Stack<'_, O> {
                 let removed = Membership::of(right);
                 let staying = (0..left.len())
                     .filter(|i| !removed.contains(&left[*i]))
-                    .map(Origin::Base);
+                    .map(ItemOrigin::Base);
                 self.report_joined(left, right, staying, at);
                 left.make_mut().retain(|item| !removed.contains(item));
             }
@@ -317,7 +317,7 @@ impl<O: Observer> Stack<'_, O> {
         &mut self,
         left: &[Value],
         right: &[Value],
-        origins: impl Iterator<Item = Origin>,
+        origins: impl Iterator<Item = ItemOrigin>,
         at: &Trail<'_>,
     ) {
         if !O::ACTIVE {
@@ -330,8 +330,8 @@ impl<O: Observer> Stack<'_, O> {
         };
         let origins: Vec<_> = origins
             .map(|origin| match origin {
-                Origin::Base(i) if self.swapped => Origin::Overlay(i),
-                Origin::Overlay(i) if self.swapped => Origin::Base(i),
+                ItemOrigin::Base(i) if self.swapped => ItemOrigin::Overlay(i),
+                ItemOrigin::Overlay(i) if self.swapped => ItemOrigin::Base(i),
                 origin => origin,
             })
             .collect();

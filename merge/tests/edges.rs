@@ -2,7 +2,7 @@
 
 use crate::common::{Recorded, Recorder, json};
 use mapstack_merge::{
-    Change, Observer, Options, Origin, Strategy, Trail, merge, merge_all, merge_observed, stack,
+    Change, ItemOrigin, Observer, Options, Strategy, Trail, merge, merge_all, merge_observed, stack,
 };
 use mapstack_value::{Key, Map, MapKind, Value};
 
@@ -237,7 +237,11 @@ fn appended_lists_tell_whose_items_they_have() {
     assert_eq!(*at, path(&["a", "l"]));
     assert_eq!(
         origins,
-        &[Origin::Base(0), Origin::Base(1), Origin::Overlay(1)]
+        &[
+            ItemOrigin::Base(0),
+            ItemOrigin::Base(1),
+            ItemOrigin::Overlay(1)
+        ]
     );
 }
 

@@ -6,8 +6,8 @@
 use std::error::Error;
 use std::io::{BufRead, Write};
 
-use mapstack_render::mako::{Lookup, Options, Request, render};
-use mapstack_render::sandbox::{Host, Source};
+use mapstack_render::mako::{Lookup, MakoOptions, Request, render};
+use mapstack_render::sandbox::{Host, TemplateSource};
 use mapstack_render::{Error as RenderError, ErrorKind, Result as RenderResult, TemplatePlace};
 use mapstack_value::{Map, Str, Value, json};
 
@@ -15,13 +15,13 @@ use mapstack_value::{Map, Str, Value, json};
 struct Files<'q>(&'q Map);
 
 impl Host for Files<'_> {
-    fn template(&self, uri: &str) -> RenderResult<Option<Source>> {
+    fn template(&self, uri: &str) -> RenderResult<Option<TemplateSource>> {
         let text = self
             .0
             .get(uri)
             .or_else(|| self.0.get(below(uri).as_str()))
             .and_then(Value::as_str);
-        Ok(text.map(|text| Source {
+        Ok(text.map(|text| TemplateSource {
             name: uri.into(),
             text: text.into(),
         }))
@@ -80,7 +80,7 @@ fn answer(question: &Map) -> Vec<(&'static str, Value)> {
     } else {
         Lookup::None
     };
-    request.options = Options {
+    request.options = MakoOptions {
         strict: flag("strict"),
         lookup,
     };

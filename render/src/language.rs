@@ -65,7 +65,7 @@ impl Language for Mako {
     }
 
     fn render(&self, request: Request<'_>) -> Result<RenderResult> {
-        mako::render_as(&request, mako::Options::salt(), None, &[], &self.0)
+        mako::render_as(&request, mako::MakoOptions::salt(), None, &[], &self.0)
             .map(|(rendered, _)| rendered)
     }
 }

@@ -27,9 +27,10 @@ pub use mapstack_salt_jinja::{
 /// Jinja as Salt speaks it; [`mapstack_salt_jinja`].
 pub mod jinja {
     pub use mapstack_salt_jinja::{
-        Deadline, Dialect, Edit, EditLog, Evaluated, Host, Jinja2, Layer, Limits, MemoryLimit,
-        Names, NoHost, Node, Origin, PillarStack, Refusal, RenderResult, Request, RunBudget,
-        RunLimits, RunningWork, Salt, SourceMap, SpentResource, Syntax, SyntaxError, Table, Taint,
-        TemplateCache, Tracer, Vm, ast, attributes, bound, compile, parse, render, request, visit,
+        Deadline, Dialect, Edit, EditLog, Evaluated, Host, Jinja2, Limits, MemoryLimit, Names,
+        NoHost, Node, OutputOrigin, PillarStack, Refusal, RenderResult, Request, RunBudget,
+        RunLimits, RunningWork, Salt, ScopeChain, SourceMap, SpentResource, Syntax, SyntaxError,
+        Table, Taint, TemplateCache, Tracer, Vm, ast, attributes, bound, compile, parse, render,
+        request, visit,
     };
 }

@@ -27,18 +27,18 @@ pub use mapstack_python_protocol::Lookup;
 
 /// The options for reading a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct MakoOptions {
     /// Names without a value are an error at the start, not when they are printed (`strict_undefined`).
     pub strict: bool,
     /// The reading of URIs of further templates.
     pub lookup: Lookup,
 }
 
-impl Options {
+impl MakoOptions {
     /// The options that `salt.utils.templates.render_mako_tmpl` sets.
     #[must_use]
     pub fn salt() -> Self {
-        Options {
+        MakoOptions {
             strict: true,
             lookup: Lookup::Salt,
         }
@@ -47,7 +47,7 @@ impl Options {
     /// The options that MakoStack sets: the defaults of Mako, so a name without a value can be tested, but not printed.
     #[must_use]
     pub fn stack() -> Self {
-        Options {
+        MakoOptions {
             strict: false,
             lookup: Lookup::Stock,
         }
@@ -63,7 +63,7 @@ pub struct Request<'a> {
     /// Its URI, which those of further templates are relative to.
     pub uri: Option<Str>,
     /// The options for reading it.
-    pub options: Options,
+    pub options: MakoOptions,
     /// The names it is given.
     pub variables: Vec<(Str, Value)>,
     /// The names under which it finds the minion's functions, such as `salt` or `__salt__`.
@@ -84,7 +84,7 @@ impl<'a> Request<'a> {
             source: source.into(),
             name: None,
             uri: None,
-            options: Options::salt(),
+            options: MakoOptions::salt(),
             variables: Vec::new(),
             functions: Vec::new(),
             changed: Vec::new(),

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use mapstack_render::mako;
-use mapstack_render::sandbox::{Host, Limits, NoHost, Request, Source, run};
+use mapstack_render::sandbox::{Host, Limits, NoHost, Request, TemplateSource, run};
 use mapstack_render::{Error, ErrorKind};
 use mapstack_value::{Str, Value};
 
@@ -364,8 +364,8 @@ fn what_runs_around_a_template_is_not_a_statement_of_its_text() {
 fn what_was_included_is_named_where_it_ends_the_process() {
     struct Files;
     impl Host for Files {
-        fn template(&self, uri: &str) -> mapstack_render::Result<Option<Source>> {
-            Ok(Some(Source {
+        fn template(&self, uri: &str) -> mapstack_render::Result<Option<TemplateSource>> {
+            Ok(Some(TemplateSource {
                 name: uri.into(),
                 text: "a\n<% y = 'x' %>\n${y * 10**10}\n".into(),
             }))
@@ -387,7 +387,7 @@ fn what_was_included_is_named_where_it_ends_the_process() {
     }
     let mut request = mako::Request::new("${1 + 1}\n<%include file=\"large.mako\"/>\n", &Files);
     request.limits = limits();
-    request.options = mako::Options::stack();
+    request.options = mako::MakoOptions::stack();
     let error = mako::render(request).unwrap_err();
     let place = error.place.as_ref().unwrap();
     assert_eq!(place.template.as_deref(), Some("large.mako"), "{error:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use mapstack_render::jinja::{NoHost, request};
-use mapstack_render::mako::{Options, render_as};
+use mapstack_render::mako::{MakoOptions, render_as};
 use mapstack_render::sandbox::{Interpreter, run_as};
 use mapstack_render::{Obj, jinja};
 use mapstack_value::{Value, json};
@@ -88,8 +88,14 @@ fn ran(source: &str, interpreter: &Interpreter) -> String {
         run_as(&request, &["stack"], interpreter)
             .map(|(value, changed)| format!("{value:?} {changed:?}"))
     } else {
-        render_as(&request, Options::stack(), None, &["stack"], interpreter)
-            .map(|(rendered, changed)| format!("{:?} {changed:?}", rendered.text))
+        render_as(
+            &request,
+            MakoOptions::stack(),
+            None,
+            &["stack"],
+            interpreter,
+        )
+        .map(|(rendered, changed)| format!("{:?} {changed:?}", rendered.text))
     };
     made.unwrap_or_else(|error| {
         let line = error

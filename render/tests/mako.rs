@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mapstack_render::mako::{Lookup, Options, Request, render};
-use mapstack_render::sandbox::{Host, Source};
+use mapstack_render::mako::{Lookup, MakoOptions, Request, render};
+use mapstack_render::sandbox::{Host, TemplateSource};
 use mapstack_render::{Error, ErrorKind, Result};
 use mapstack_value::{Map, Str, Value, json};
 
@@ -26,11 +26,15 @@ const DIFFERENCES: &[(&str, &str)] = &[
 struct Files(Map);
 
 impl Host for Files {
-    fn template(&self, uri: &str) -> Result<Option<Source>> {
-        Ok(self.0.get(uri).and_then(Value::as_str).map(|text| Source {
-            name: uri.into(),
-            text: text.into(),
-        }))
+    fn template(&self, uri: &str) -> Result<Option<TemplateSource>> {
+        Ok(self
+            .0
+            .get(uri)
+            .and_then(Value::as_str)
+            .map(|text| TemplateSource {
+                name: uri.into(),
+                text: text.into(),
+            }))
     }
 
     fn has_function(&self, name: &str) -> bool {
@@ -69,7 +73,7 @@ fn both(record: &Map, context: &Map) -> (String, String) {
         .into();
     let mut request = Request::new(template, &host);
     let strict = record.get("strict").is_none_or(Value::truthy);
-    request.options = Options {
+    request.options = MakoOptions {
         strict,
         lookup: Lookup::Stock,
     };
@@ -146,7 +150,7 @@ fn as_recorded() {
 fn alone(template: &str) -> Result<String> {
     let host = Files(Map::new());
     let mut request = Request::new(template, &host);
-    request.options = Options::stack();
+    request.options = MakoOptions::stack();
     render(request).map(|rendered| rendered.text)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mapstack_render::mako;
-use mapstack_render::sandbox::{Host, Limits, NoHost, Request, Source, run};
+use mapstack_render::sandbox::{Host, Limits, NoHost, Request, TemplateSource, run};
 use mapstack_render::{Error, ErrorKind, Result};
 use mapstack_value::{Str, Value};
 
@@ -158,7 +158,7 @@ fn prints_what_came_from_where() {
 struct Echo;
 
 impl Host for Echo {
-    fn template(&self, _: &str) -> Result<Option<Source>> {
+    fn template(&self, _: &str) -> Result<Option<TemplateSource>> {
         Ok(None)
     }
 

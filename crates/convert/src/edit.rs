@@ -7,11 +7,11 @@ use mapstack::yaml::{Limits, Marks, load, load_marked};
 pub(crate) struct EntryLines<'t> {
     lines: Vec<&'t str>,
     value: Map,
-    entries: Vec<Entry>,
+    entries: Vec<YamlEntry>,
 }
 
 /// An entry of a mapping, and its lines.
-struct Entry {
+struct YamlEntry {
     path: Vec<Key>,
     start: usize,
     end: usize,
@@ -44,7 +44,7 @@ impl<'t> EntryLines<'t> {
             }
             path.push(key.clone());
             let is_map = matches!(value, Value::Map(map) if !map.is_empty());
-            self.entries.push(Entry {
+            self.entries.push(YamlEntry {
                 path: path.clone(),
                 start: line,
                 end: self.lines.len(),

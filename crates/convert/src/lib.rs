@@ -40,5 +40,5 @@ pub use formula::Formula;
 pub use overlay::Overlay;
 pub use pillars::{GivenPillar, Pillars};
 pub use proof::{Counts, Difference, Proof, ProofOutcome};
-pub use proposal::{Kind, Left, Proposal, SharedValues};
+pub use proposal::{FormulaKind, Left, Proposal, SharedValues};
 pub use propose::Extent;

@@ -11,7 +11,7 @@ use mapstack_render::jinja::{Node, visit};
 use crate::edit::EntryLines;
 use crate::formula::OF_MAPS;
 use crate::libraries::remove_unused;
-use crate::proposal::{Kind, Left};
+use crate::proposal::{FormulaKind, Left};
 use crate::source::{built_in, modern, pillar_keys, sub_key};
 use crate::template::{FormulaTemplate, text};
 use crate::values::HEADER;
@@ -32,7 +32,7 @@ pub(crate) fn propose(formula: &Formula, map: &FormulaTemplate) -> Result<Propos
             .note("`convert` knows maps that begin with a list such as [\"Y:G@os_family\", …]"));
     };
     let mut proposal = Proposal {
-        kind: Kind::Libmapstack,
+        kind: FormulaKind::Libmapstack,
         variable: "mapdata".into(),
         ..Proposal::default()
     };

@@ -8,7 +8,7 @@ use crate::states::kind_of;
 
 /// The comparison of the files of some states.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct ManagedComparison {
     /// Files with the same bytes.
     pub same: usize,
     /// Files whose bytes the machine decides.
@@ -21,14 +21,14 @@ pub(crate) struct Files {
     pub differ: Vec<[String; 3]>,
 }
 
-impl Files {
+impl ManagedComparison {
     /// Compare the files of states that are the same, whatever their order. `metas` are the values of the maps' key `map_jinja`.
     pub fn of(
         before: &[FileOfMinion],
         after: &[FileOfMinion],
         metas: &dyn Fn() -> [Value; 2],
     ) -> Self {
-        let mut files = Files::default();
+        let mut files = ManagedComparison::default();
         for (before, after) in in_order(before).into_iter().zip(in_order(after)) {
             files.add(before, after, metas);
         }
@@ -37,9 +37,9 @@ impl Files {
 
     /// Files that show the whole map, with the key `map_jinja` that `map.data` adds: the map is compared itself.
     pub fn of_map(files: &[FileOfMinion]) -> Self {
-        Files {
+        ManagedComparison {
             of_map: files.len(),
-            ..Files::default()
+            ..ManagedComparison::default()
         }
     }
 

@@ -3,7 +3,7 @@
 use mapstack::value::{Key, Map, Value};
 
 use crate::leaves::{at, joined, leaves, mapped, union, with};
-use crate::proposal::Kind;
+use crate::proposal::FormulaKind;
 
 /// A pillar, and where it comes from.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,12 @@ impl Pillars {
     /// The pillars for a formula whose map is made of some keys of the pillar. `maps` are its maps on some minions, whose
     /// keys are those that a pillar could set.
     #[must_use]
-    pub fn of(given: Vec<GivenPillar>, keys: &[Vec<String>], maps: &[Value], kind: Kind) -> Self {
+    pub fn of(
+        given: Vec<GivenPillar>,
+        keys: &[Vec<String>],
+        maps: &[Value],
+        kind: FormulaKind,
+    ) -> Self {
         let empty = GivenPillar {
             name: "an empty pillar".into(),
             data: Map::new(),
@@ -53,7 +58,7 @@ impl Pillars {
             pillars.below(key, &known);
         }
         pillars.of_precedence(keys, &known);
-        if kind == Kind::Libmapstack {
+        if kind == FormulaKind::Libmapstack {
             pillars.of_strategies(keys, &known);
         }
         for given in pillars.given.clone() {

@@ -10,9 +10,9 @@ use mapstack::{
 use mapstack_fleet::{Change, Pace, changes, ordered};
 
 use crate::leaves::{joined, sorted};
-use crate::managed::Files;
-use crate::proposal::{Kind, SharedValues};
-use crate::states::{Compared, ConvertedStates, Side, compared, kind_of};
+use crate::managed::ManagedComparison;
+use crate::proposal::{FormulaKind, SharedValues};
+use crate::states::{Compared, ConvertedSide, ConvertedStates, compared, kind_of};
 use crate::{GivenPillar, Pillars, Proposal};
 
 /// Two states of a formula, which are to be the same.
@@ -21,7 +21,7 @@ pub struct Proof<'e> {
     maps: [Configuration; 2],
     formula: String,
     saltenv: String,
-    kind: Kind,
+    kind: FormulaKind,
     shared: Option<SharedValues>,
     /// True to accept that something which failed works now.
     allows_fixed: bool,
@@ -279,7 +279,7 @@ impl<'e> Proof<'e> {
                 && path
                     .last()
                     .is_some_and(|key| name(key, "strategy") || name(key, "merge_lists"));
-            is_meta || (self.kind == Kind::Libmapstack && is_option)
+            is_meta || (self.kind == FormulaKind::Libmapstack && is_option)
         };
         let nothing = Value::map();
         let (before, was_nothing) = match (before, after) {
@@ -288,8 +288,8 @@ impl<'e> Proof<'e> {
         };
         // libmapstack sorts keys, and map.data keeps their order.
         let found = match self.kind {
-            Kind::Libmapstack => changes(&sorted(before), &sorted(after)),
-            Kind::Tables => changes(before, after),
+            FormulaKind::Libmapstack => changes(&sorted(before), &sorted(after)),
+            FormulaKind::Tables => changes(before, after),
         };
         let found = found.iter();
         let found = found.filter(|change| !is_own(&change.path, change.new.is_none()));
@@ -338,7 +338,7 @@ impl<'e> Proof<'e> {
         for pillar in &pillars.given {
             work.extend(on.iter().map(|minion| (*minion, pillar)));
         }
-        let sides = self.engines.map(Side::new);
+        let sides = self.engines.map(ConvertedSide::new);
         let shown = self.shown();
         let seen = side_by_side(&work, pace, |of| {
             let (minion, pillar) = *of;
@@ -370,19 +370,19 @@ impl<'e> Proof<'e> {
     fn compared(&self, before: &[Value], after: &[Value]) -> Compared {
         let all = |states: &[Value]| states.iter().map(sorted).collect::<Vec<_>>();
         match self.kind {
-            Kind::Libmapstack => compared(&all(before), &all(after)),
-            Kind::Tables => compared(before, after),
+            FormulaKind::Libmapstack => compared(&all(before), &all(after)),
+            FormulaKind::Tables => compared(before, after),
         }
     }
 
     fn compare_states(
         &self,
-        sides: &[Side<'_>; 2],
+        sides: &[ConvertedSide<'_>; 2],
         minion: &Minion,
         is_empty: bool,
         sls: &str,
-    ) -> (ProofStep, Files) {
-        let given = |side: &Side<'_>| side.given(minion, &self.saltenv, sls, is_empty);
+    ) -> (ProofStep, ManagedComparison) {
+        let given = |side: &ConvertedSide<'_>| side.given(minion, &self.saltenv, sls, is_empty);
         let [before, after] = sides.each_ref().map(given);
         let failed = |low: &ConvertedStates| match low {
             ConvertedStates::States(_) => "works".to_owned(),
@@ -414,12 +414,12 @@ impl<'e> Proof<'e> {
         };
         let files = match &seen {
             ProofStep::Same | ProofStep::Reordered if sls == self.shown() => {
-                Files::of_map(&before.files)
+                ManagedComparison::of_map(&before.files)
             }
             ProofStep::Same | ProofStep::Reordered => {
-                Files::of(&before.files, &after.files, &|| self.metas(minion))
+                ManagedComparison::of(&before.files, &after.files, &|| self.metas(minion))
             }
-            _ => Files::default(),
+            _ => ManagedComparison::default(),
         };
         (seen, files)
     }
@@ -495,7 +495,13 @@ impl ProofOutcome {
         }
     }
 
-    fn add_files(&mut self, files: Files, minion: &Minion, pillar: &GivenPillar, sls: &str) {
+    fn add_files(
+        &mut self,
+        files: ManagedComparison,
+        minion: &Minion,
+        pillar: &GivenPillar,
+        sls: &str,
+    ) {
         let counts = &mut self.counts;
         counts.files += files.same + files.differ.len();
         counts.files_unknown += files.unknown;

@@ -12,7 +12,7 @@ use crate::{Formula, OwnDefault};
 
 /// The way in which a formula makes its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum FormulaKind {
     /// By `libmapstack.jinja`.
     Libmapstack,
     /// By tables: `grains.filter_by`, `defaults.yaml`, `osfamilymap.yaml` and their like.
@@ -78,7 +78,7 @@ fn is_within(value: &Value, other: &Value) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Proposal {
     /// The way in which the formula makes its configuration now.
-    pub kind: Kind,
+    pub kind: FormulaKind,
     /// The files to write, with their texts.
     pub write: BTreeMap<String, String>,
     /// The files to remove.

@@ -8,7 +8,7 @@ use crate::{Difference, Formula, OwnDefault, ProofOutcome, Proposal, classic, li
 
 /// The form that a proposal takes, where the proof may not hold for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct ProposalForm {
     /// Values that all entries of a table have are defaults.
     pub shares: bool,
     /// States call `map.tofs`.
@@ -27,20 +27,20 @@ pub enum Extent {
     Partial,
 }
 
-impl Form {
+impl ProposalForm {
     /// The forms, from the one that a maintainer likes best to the plainest.
-    fn all(extent: Extent) -> impl Iterator<Item = Form> {
+    fn all(extent: Extent) -> impl Iterator<Item = ProposalForm> {
         let leaves = extent == Extent::Partial;
         let forms = [(true, true), (false, true), (true, false), (false, false)];
-        forms.into_iter().map(move |(shares, tofs)| Form {
+        forms.into_iter().map(move |(shares, tofs)| ProposalForm {
             shares,
             tofs,
             leaves,
         })
     }
 
-    fn best(extent: Extent) -> Form {
-        Form {
+    fn best(extent: Extent) -> ProposalForm {
+        ProposalForm {
             shares: true,
             tofs: true,
             leaves: extent == Extent::Partial,
@@ -83,7 +83,7 @@ impl Proposal {
     /// # Errors
     /// The errors of [`of`](Self::of).
     pub fn to(extent: Extent, formula: &Formula) -> Result<Self> {
-        proposal(formula, Form::best(extent))
+        proposal(formula, ProposalForm::best(extent))
     }
 
     /// The first form of a formula that is proven, or the plainest one. What better forms would have changed is in
@@ -96,12 +96,12 @@ impl Proposal {
         extent: Extent,
         mut prove: impl FnMut(&Self) -> std::result::Result<ProofOutcome, E>,
     ) -> std::result::Result<(Self, ProofOutcome), E> {
-        let first = Form::best(extent);
+        let first = ProposalForm::best(extent);
         let mut best = (first, proposal(formula, first)?);
         let mut proven = prove(&best.1)?;
-        let mut failed: Vec<(Form, Option<Difference>)> = Vec::new();
+        let mut failed: Vec<(ProposalForm, Option<Difference>)> = Vec::new();
         let mut tried = vec![best.1.clone()];
-        for form in Form::all(extent).skip(1) {
+        for form in ProposalForm::all(extent).skip(1) {
             if proven.is_equal() {
                 break;
             }
@@ -140,7 +140,7 @@ fn not_taken(part: Option<[&str; 2]>, first: Option<Difference>) -> Option<Left>
     })
 }
 
-fn proposal(formula: &Formula, form: Form) -> Result<Proposal> {
+fn proposal(formula: &Formula, form: ProposalForm) -> Result<Proposal> {
     let map = match formula.has("map.jinja") {
         true => FormulaTemplate::of(formula, "map.jinja")?,
         false => return Err(no_map(formula)),

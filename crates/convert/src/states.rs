@@ -9,7 +9,7 @@ use mapstack_states::compile::is_requisite;
 use mapstack_states::{Gatherer, TopOptions};
 
 /// One state of the files, with what minions share in it.
-pub(crate) struct Side<'e> {
+pub(crate) struct ConvertedSide<'e> {
     gatherer: Gatherer<'e>,
     files: SharedFiles<'e>,
 }
@@ -26,9 +26,9 @@ pub(crate) enum ConvertedStates {
     Fails { kind: String, message: String },
 }
 
-impl<'e> Side<'e> {
+impl<'e> ConvertedSide<'e> {
     pub fn new(engine: &'e Engine) -> Self {
-        Side {
+        ConvertedSide {
             gatherer: Gatherer::new(engine, TopOptions::default()).keeping_low(),
             files: SharedFiles::new(engine),
         }

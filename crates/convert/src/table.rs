@@ -11,7 +11,7 @@ use crate::values::{HEADER, dedented, indented, lines_of, trimmed};
 
 /// An entry of a table.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     pub key: Key,
     pub block: Block,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Block {
     pub only_if: Option<String>,
 }
 
-impl Row {
+impl TableRow {
     /// The same with the lines for editors that new files have, if it has none.
     pub fn with_header(mut self) -> Self {
         if self.block.header.is_empty() {
@@ -147,7 +147,7 @@ fn uses(body: &str, preamble: &str) -> bool {
 }
 
 /// The entries of a file; why it cannot be taken apart.
-pub(crate) fn rows(text: &str) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(text: &str) -> Result<Vec<TableRow>, String> {
     match Syntax::has_marks(text) {
         true => rows_of_template(text),
         false => rows_of_data(text),
@@ -179,7 +179,7 @@ pub(crate) fn whole(text: &str) -> Result<Block, String> {
     })
 }
 
-fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
+fn rows_of_data(text: &str) -> Result<Vec<TableRow>, String> {
     let (value, marks) =
         load_marked(text, &Limits::default()).map_err(|e| format!("it is not YAML: {e}"))?;
     let map = match &value {
@@ -196,13 +196,13 @@ fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
     let starts: Option<Vec<usize>> = (0..map.len()).map(line_of).collect();
     let starts = starts.filter(|starts| starts.is_sorted_by(|a, b| a < b));
     let Some(starts) = starts else {
-        let whole = |(key, value): (&Key, &Value)| Row {
+        let whole = |(key, value): (&Key, &Value)| TableRow {
             key: key.clone(),
             block: Block::of_value(value),
         };
         return Ok(map.iter().map(whole).collect());
     };
-    let parts = Parts::of(text, starts);
+    let parts = TableLines::of(text, starts);
     let row = |(at, (key, value)): (usize, (&Key, &Value))| {
         let body = dedented(&trimmed(&parts.body(at)));
         let keeps = load(&body).is_ok_and(|read| read.is_same(value));
@@ -219,7 +219,7 @@ fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
                 .filter(|whole| has_values(whole, value)),
             ..Block::default()
         };
-        Row {
+        TableRow {
             key: key.clone(),
             block,
         }
@@ -227,7 +227,7 @@ fn rows_of_data(text: &str) -> Result<Vec<Row>, String> {
     Ok(map.iter().enumerate().map(row).collect())
 }
 
-fn rows_of_template(text: &str) -> Result<Vec<Row>, String> {
+fn rows_of_template(text: &str) -> Result<Vec<TableRow>, String> {
     let lines: Vec<&str> = text.lines().collect();
     let is_key = |line: &str| {
         let first = line.chars().next();
@@ -249,9 +249,9 @@ fn rows_of_template(text: &str) -> Result<Vec<Row>, String> {
     if compile(None, preamble.as_str().into(), &Syntax::default()).is_err() {
         return Err("a statement of its template spans several entries".into());
     }
-    let parts = Parts::of(text, starts);
+    let parts = TableLines::of(text, starts);
     let all = (0..parts.starts.len()).map(|at| parts.row_of_template(at, &preamble));
-    let mut rows = all.collect::<Result<Vec<Row>, String>>()?;
+    let mut rows = all.collect::<Result<Vec<TableRow>, String>>()?;
     if let [row] = &mut rows[..]
         && row.block.value.is_none()
     {
@@ -261,21 +261,21 @@ fn rows_of_template(text: &str) -> Result<Vec<Row>, String> {
 }
 
 /// The lines of a file, and where its entries begin.
-struct Parts<'t> {
+struct TableLines<'t> {
     lines: Vec<&'t str>,
     starts: Vec<usize>,
 }
 
-impl<'t> Parts<'t> {
+impl<'t> TableLines<'t> {
     fn of(text: &'t str, starts: Vec<usize>) -> Self {
-        Parts {
+        TableLines {
             lines: text.lines().collect(),
             starts,
         }
     }
 
     /// An entry of a template. What stands on the line of its key is data.
-    fn row_of_template(&self, at: usize, preamble: &str) -> Result<Row, String> {
+    fn row_of_template(&self, at: usize, preamble: &str) -> Result<TableRow, String> {
         let line = self.lines[self.starts[at]];
         let (key, rest) = line.split_once(':').unwrap_or((line, ""));
         let key = load(&format!("{key}: 0")).ok();
@@ -314,7 +314,7 @@ impl<'t> Parts<'t> {
             overwrites: false,
             only_if: None,
         };
-        Ok(Row { key, block })
+        Ok(TableRow { key, block })
     }
 
     /// The first of the comment lines directly above an entry.

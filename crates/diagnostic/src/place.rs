@@ -114,7 +114,7 @@ impl Place {
                 .iter()
                 .position(|lines| Arc::ptr_eq(&lines.source, &self.source));
             let lines = known.and_then(|at| last.remove(at));
-            let lines = lines.unwrap_or_else(|| Lines::of(&self.source));
+            let lines = lines.unwrap_or_else(|| LineStarts::of(&self.source));
             let found = lines.line_and_column(self.start);
             last.truncate(MOST_LINES - 1);
             last.push_front(lines);
@@ -170,11 +170,11 @@ const MOST_LINES: usize = 8;
 thread_local! {
     /// The lines of the texts that places were last found in, the last one first: a report of values goes back and forth
     /// between the layers that they come from.
-    static LAST_LINES: RefCell<VecDeque<Lines>> = const { RefCell::new(VecDeque::new()) };
+    static LAST_LINES: RefCell<VecDeque<LineStarts>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// The starts of a text's lines, and the number of characters that begin before some of its bytes.
-struct Lines {
+struct LineStarts {
     source: Arc<str>,
     /// The byte at which each line begins.
     starts: Vec<usize>,
@@ -185,7 +185,7 @@ struct Lines {
 /// Bytes between two counts of characters.
 const STRIDE: usize = 1 << 10;
 
-impl Lines {
+impl LineStarts {
     fn of(source: &Arc<str>) -> Self {
         let breaks = source.match_indices('\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(breaks).collect();
@@ -195,7 +195,7 @@ impl Lines {
             before += characters_in(chunk);
             here
         });
-        Lines {
+        LineStarts {
             source: source.clone(),
             characters: counts.collect(),
             starts,

@@ -121,10 +121,10 @@ fn items(line: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The keys and items of a text by their hashes: a report of every state of a large file asks for thousands.
-pub(crate) struct Index(Vec<Entry>);
+pub(crate) struct Index(Vec<HashedPlace>);
 
 /// The hash of a key or an item, and its place.
-type Entry = (u32, u32);
+type HashedPlace = (u32, u32);
 
 /// The longest key that is in an index.
 const LONGEST: usize = 1 << 10;

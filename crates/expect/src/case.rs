@@ -4,7 +4,7 @@ use mapstack::minion::Minion;
 use mapstack::value::Str;
 use mapstack::{Diagnostic, Error, ErrorKind};
 
-use crate::{Difference, Expectation, Form};
+use crate::{Difference, Expectation, ExpectationForm};
 
 /// The result of one expectation.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Case {
     pub fn name(&self) -> String {
         match &self.expectation.suite {
             Some((suite, _)) => format!("{suite}/{}", self.expectation.name),
-            None if self.expectation.form == Form::States => {
+            None if self.expectation.form == ExpectationForm::States => {
                 format!("{} states", self.expectation.name)
             }
             None => self.expectation.name.clone(),

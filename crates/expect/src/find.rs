@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mapstack::{Error, ErrorKind};
 
 use crate::files::{entries, name};
-use crate::recorded::Form;
+use crate::recorded::ExpectationForm;
 use crate::{Kitchen, Repository};
 
 /// A file with what a formula should make on a minion.
@@ -18,7 +18,7 @@ pub struct Expectation {
     /// The file.
     pub file: PathBuf,
     /// The form.
-    pub form: Form,
+    pub form: ExpectationForm,
     /// The platform or the minion: the file's name.
     pub name: String,
     /// The folder of the test suite, and the repository with its `kitchen.yml`.
@@ -39,7 +39,7 @@ impl Expectation {
 
 /// The places to search for expectations, and their formulas.
 #[derive(Debug, Clone)]
-pub struct Places<'p> {
+pub struct ExpectationPlaces<'p> {
     /// The directories that the file server serves.
     pub roots: &'p [PathBuf],
     /// Directories that were named; the usual places do not count then.
@@ -59,7 +59,7 @@ const STATES: &str = ".states";
 /// The folder of the form that formulas' own tests have.
 const MAPDATA: &str = "_mapdata";
 
-impl fmt::Display for Places<'_> {
+impl fmt::Display for ExpectationPlaces<'_> {
     /// The formulas, and the directories: `users in /srv/salt`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.every {
@@ -78,7 +78,7 @@ impl fmt::Display for Places<'_> {
     }
 }
 
-impl Places<'_> {
+impl ExpectationPlaces<'_> {
     /// The files, sorted by formula, suite and name.
     ///
     /// For a root `R` these are `R/test/integration/SUITE/files/_mapdata/PLATFORM.yaml` and
@@ -113,7 +113,7 @@ impl Places<'_> {
                 one.formula.clone(),
                 one.suite.as_ref().map(|(suite, _)| suite.clone()),
                 one.name.clone(),
-                one.form == Form::States,
+                one.form == ExpectationForm::States,
             )
         };
         found.sort_by_key(key);
@@ -124,8 +124,8 @@ impl Places<'_> {
     #[must_use]
     pub fn new_file(&self, formula: &str, minion: &str, is_of_states: bool) -> Option<Expectation> {
         let (name, form) = match is_of_states {
-            true => (format!("{minion}{STATES}.yaml"), Form::States),
-            false => (format!("{minion}.yaml"), Form::Plain),
+            true => (format!("{minion}{STATES}.yaml"), ExpectationForm::States),
+            false => (format!("{minion}.yaml"), ExpectationForm::Plain),
         };
         let expectation = |file, form, suite, home| Expectation {
             formula: formula.into(),
@@ -140,7 +140,7 @@ impl Places<'_> {
             if is_mapdata(directory) && !is_of_states {
                 return Some(expectation(
                     directory.join(name),
-                    Form::Mapdata,
+                    ExpectationForm::Mapdata,
                     suite(directory),
                     home,
                 ));
@@ -222,7 +222,7 @@ impl Places<'_> {
         if found.len() == before {
             found.extend(
                 own.into_iter()
-                    .map(|file| expectation(formula, file, Form::Plain, None, home)),
+                    .map(|file| expectation(formula, file, ExpectationForm::Plain, None, home)),
             );
         }
         Ok(())
@@ -247,7 +247,7 @@ impl Places<'_> {
             found.extend(
                 files
                     .into_iter()
-                    .map(|file| expectation(formula, file, Form::Plain, None, home)),
+                    .map(|file| expectation(formula, file, ExpectationForm::Plain, None, home)),
             );
         }
         Ok(())
@@ -267,11 +267,15 @@ impl Places<'_> {
         let Some(formula) = self.formula_of(directory, suite.as_ref())? else {
             return Ok(());
         };
-        found.extend(
-            files
-                .into_iter()
-                .map(|file| expectation(&formula, file, Form::Mapdata, suite.clone(), home)),
-        );
+        found.extend(files.into_iter().map(|file| {
+            expectation(
+                &formula,
+                file,
+                ExpectationForm::Mapdata,
+                suite.clone(),
+                home,
+            )
+        }));
         Ok(())
     }
 
@@ -326,7 +330,7 @@ fn same(one: &Path, other: &Path) -> bool {
 fn expectation(
     formula: &str,
     file: PathBuf,
-    form: Form,
+    form: ExpectationForm,
     suite: Option<(String, PathBuf)>,
     home: &Path,
 ) -> Expectation {
@@ -335,8 +339,8 @@ fn expectation(
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
     let of_states = name.strip_suffix(STATES).map(str::to_owned);
-    let (name, form) = match of_states.filter(|_| form == Form::Plain) {
-        Some(name) => (name, Form::States),
+    let (name, form) = match of_states.filter(|_| form == ExpectationForm::Plain) {
+        Some(name) => (name, ExpectationForm::States),
         None => (name, form),
     };
     Expectation {
@@ -468,7 +472,7 @@ mod tests {
         let roots = [home.path().to_path_buf(), home.path().join("salt")];
         let found = |every: bool| {
             let formulas = ["f".to_owned()];
-            let places = Places {
+            let places = ExpectationPlaces {
                 roots: &roots,
                 named: &[],
                 formulas: &formulas,

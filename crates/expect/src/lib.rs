@@ -6,10 +6,10 @@
 //!
 //! | you want | look at |
 //! |---|---|
-//! | the files with expectations of formulas | [`Places::find`] |
+//! | the files with expectations of formulas | [`ExpectationPlaces::find`] |
 //! | what a file says | [`RecordedExpectation`] |
 //! | the pillar and grains that a formula's tests have | [`Kitchen`] |
-//! | what comes out, and how it differs | [`Subject`] |
+//! | what comes out, and how it differs | [`ExpectationSubject`] |
 //! | the results of many of them | [`Runs`] |
 //! | the result of each | [`Case`], [`Counts`] |
 
@@ -30,11 +30,11 @@ mod writing;
 pub use mapstack_fleet::{Scope, UnknownKey};
 
 pub use case::{Case, CaseOutcome, Counts};
-pub use find::{Expectation, Places};
+pub use find::{Expectation, ExpectationPlaces};
 pub use kitchen::{Kitchen, Suite};
-pub use recorded::{Form, Header, RecordedExpectation};
+pub use recorded::{ExpectationForm, Header, RecordedExpectation};
 pub use repository::{Repository, resolved};
-pub use runs::{EngineOf, Plan, RunDescription, Runs};
+pub use runs::{EngineOf, ExpectationPlan, RunDescription, Runs};
 pub use state::with_state;
-pub use subject::{Actual, Difference, Subject};
+pub use subject::{Actual, Difference, ExpectationSubject};
 pub use writing::{NoFile, missing};

@@ -11,7 +11,7 @@ use crate::{edit, files};
 
 /// The form of a file with an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ExpectationForm {
     /// The form in which formulas of the Salt project keep their `mapdata` for each platform: `values:` and
     /// the data below it.
     Mapdata,
@@ -47,7 +47,7 @@ pub struct RecordedExpectation {
     pub header: Header,
     /// The data.
     pub data: Value,
-    form: Form,
+    form: ExpectationForm,
     /// True if the data is below the key `values`, as all but the oldest files have it.
     has_values: bool,
     shown: String,
@@ -65,7 +65,7 @@ impl RecordedExpectation {
     ///
     /// # Errors
     /// As [`parse`](Recorded::parse), and a file that cannot be read.
-    pub fn read(form: Form, file: &Path) -> Result<Self, Error> {
+    pub fn read(form: ExpectationForm, file: &Path) -> Result<Self, Error> {
         RecordedExpectation::parse(form, &files::text(file)?, &file.display().to_string())
     }
 
@@ -73,15 +73,15 @@ impl RecordedExpectation {
     ///
     /// # Errors
     /// Text that is not YAML, a header with something else in it, and a platform's file without values.
-    pub fn parse(form: Form, text: &str, shown: &str) -> Result<Self, Error> {
+    pub fn parse(form: ExpectationForm, text: &str, shown: &str) -> Result<Self, Error> {
         let text: Arc<str> = text.into();
         let at = |mark: Option<Mark>, message: String| refused(&text, shown, mark, message);
         let load = |text: &str| {
             load_marked(text, &Limits::default()).map_err(|e| at(e.mark(), e.kind().to_string()))
         };
         let (header, data) = match form {
-            Form::Mapdata => (None, 0),
-            Form::Plain | Form::States => split(&text),
+            ExpectationForm::Mapdata => (None, 0),
+            ExpectationForm::Plain | ExpectationForm::States => split(&text),
         };
         let (head, body) = (&text[..data], &text[data..]);
         let header = match header {
@@ -94,18 +94,20 @@ impl RecordedExpectation {
         // Lines that are not data keep their numbers.
         let blank: String = head.chars().filter(|c| *c == '\n').collect();
         let (value, marks) = load(&format!("{blank}{body}"))?;
-        let data = if form == Form::Mapdata {
+        let data = if form == ExpectationForm::Mapdata {
             leading(&text)
         } else {
             data
         };
         let under = value
             .as_map()
-            .filter(|map| form == Form::Mapdata && map.len() == 1);
+            .filter(|map| form == ExpectationForm::Mapdata && map.len() == 1);
         let under = under.and_then(|map| Some((map.get(VALUES)?.clone(), marks.child(0)?.clone())));
         let has_values = under.is_some();
         let (value, marks) = under.unwrap_or((value, marks));
-        if form == Form::Mapdata && value.as_map().is_none_or(mapstack::value::Map::is_empty) {
+        if form == ExpectationForm::Mapdata
+            && value.as_map().is_none_or(mapstack::value::Map::is_empty)
+        {
             let what = if value.is_none() {
                 "empty"
             } else {
@@ -131,13 +133,13 @@ impl RecordedExpectation {
 
     /// The form of the file.
     #[must_use]
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> ExpectationForm {
         self.form
     }
 
     /// The text of a file with such data, behind its lead.
     #[must_use]
-    pub fn text(form: Form, lead: &str, data: &Value) -> String {
+    pub fn text(form: ExpectationForm, lead: &str, data: &Value) -> String {
         format!("{lead}{}", dumped(form, true, data))
     }
 
@@ -207,7 +209,7 @@ impl RecordedExpectation {
                     actual.clone()
                 }
             }
-            (Value::Str(wanted), Value::Str(text)) if self.form == Form::Mapdata => {
+            (Value::Str(wanted), Value::Str(text)) if self.form == ExpectationForm::Mapdata => {
                 let is_cut = text.ends_with('\n')
                     && wanted
                         .strip_suffix(' ')
@@ -247,8 +249,8 @@ impl RecordedExpectation {
 }
 
 /// The options for printing data.
-fn options(form: Form) -> DumpOptions {
-    let sorted = form == Form::Mapdata;
+fn options(form: ExpectationForm) -> DumpOptions {
+    let sorted = form == ExpectationForm::Mapdata;
     DumpOptions {
         sort_keys: sorted,
         sort_ordered: sorted,
@@ -256,10 +258,10 @@ fn options(form: Form) -> DumpOptions {
     }
 }
 
-fn dumped(form: Form, has_values: bool, data: &Value) -> String {
+fn dumped(form: ExpectationForm, has_values: bool, data: &Value) -> String {
     let options = options(form);
     match form {
-        Form::Mapdata if has_values => {
+        ExpectationForm::Mapdata if has_values => {
             dump(&Map::from_iter([(VALUES, data.clone())]).into(), &options)
         }
         _ => dump(data, &options),
@@ -462,7 +464,7 @@ mod tests {
 
     use super::*;
 
-    fn recorded(form: Form, text: &str) -> RecordedExpectation {
+    fn recorded(form: ExpectationForm, text: &str) -> RecordedExpectation {
         RecordedExpectation::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
@@ -471,56 +473,56 @@ mod tests {
     fn a_file_has_comments_a_header_and_data() {
         for (form, text, header, data, place) in [
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "a: {b: 1}\n",
                 false,
                 "{'a': {'b': 1}}",
                 "x.yaml:1:8",
             ),
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "# c\n---\na: {b: 1}\n",
                 false,
                 "{'a': {'b': 1}}",
                 "x.yaml:3:8",
             ),
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "platform: arch\n---\na: {b: 1}\n",
                 true,
                 "{'a': {'b': 1}}",
                 "x.yaml:3:8",
             ),
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "---\nplatform: arch\n---\n\na: {b: 1}\n",
                 true,
                 "{'a': {'b': 1}}",
                 "x.yaml:5:8",
             ),
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "\u{feff}platform: arch\r\n---\r\na:\r\n  b: 1\r\n",
                 true,
                 "{'a': {'b': 1}}",
                 "x.yaml:4:6",
             ),
             (
-                Form::Mapdata,
+                ExpectationForm::Mapdata,
                 "# c\n---\nvalues: {a: {b: 1}}\n",
                 false,
                 "{'a': {'b': 1}}",
                 "x.yaml:3:17",
             ),
             (
-                Form::Mapdata,
+                ExpectationForm::Mapdata,
                 "a:\n  b: 1\n",
                 false,
                 "{'a': {'b': 1}}",
                 "x.yaml:2:6",
             ),
             (
-                Form::Mapdata,
+                ExpectationForm::Mapdata,
                 "values: {}\na:\n  b: 1\n",
                 false,
                 "{'values': {}, 'a': {'b': 1}}",
@@ -559,11 +561,11 @@ mod tests {
             ("#\u{2028}b: 2\n", "#\u{2028}a: 1\n"),
             ("# c\rb: 2\n", "# c\ra: 1\n"),
         ] {
-            let recorded = recorded(Form::Plain, text);
+            let recorded = recorded(ExpectationForm::Plain, text);
             let again = recorded.with_data(&load("a: 1").unwrap());
             assert_eq!(again, written, "{text:?}");
             assert_eq!(
-                self::recorded(Form::Plain, &again).data.repr(),
+                self::recorded(ExpectationForm::Plain, &again).data.repr(),
                 "{'a': 1}",
                 "{text:?}"
             );
@@ -573,27 +575,42 @@ mod tests {
     #[test]
     fn values_that_a_file_cannot_represent_are_not_differences() {
         for (form, expected, actual, same) in [
-            (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\"}", true),
-            (Form::Mapdata, "{a: 'x '}", "{a: \"x\\n\\n\"}", true),
-            (Form::Mapdata, "{a: ['x ']}", "{a: [\"x\\n\"]}", true),
-            (Form::Mapdata, "{a: 'x'}", "{a: \"x\\n\"}", false),
-            (Form::Mapdata, "{a: 'x '}", "{a: x}", false),
-            (Form::Plain, "{a: 'x '}", "{a: \"x\\n\"}", false),
+            (ExpectationForm::Mapdata, "{a: 'x '}", "{a: \"x\\n\"}", true),
             (
-                Form::Plain,
+                ExpectationForm::Mapdata,
+                "{a: 'x '}",
+                "{a: \"x\\n\\n\"}",
+                true,
+            ),
+            (
+                ExpectationForm::Mapdata,
+                "{a: ['x ']}",
+                "{a: [\"x\\n\"]}",
+                true,
+            ),
+            (ExpectationForm::Mapdata, "{a: 'x'}", "{a: \"x\\n\"}", false),
+            (ExpectationForm::Mapdata, "{a: 'x '}", "{a: x}", false),
+            (ExpectationForm::Plain, "{a: 'x '}", "{a: \"x\\n\"}", false),
+            (
+                ExpectationForm::Plain,
                 "{a: [{b: 1, c: 2}]}",
                 "{a: [{c: 2, b: 1}]}",
                 true,
             ),
             (
-                Form::Plain,
+                ExpectationForm::Plain,
                 "{a: [{b: 1, c: 2}]}",
                 "{a: [{c: 2, b: 1, d: 3}]}",
                 false,
             ),
-            (Form::Plain, "{a: [{b: 1}, 1]}", "{a: [1, {b: 1}]}", false),
-            (Form::Plain, "{a: 1}", "{a: 1.0}", false),
-            (Form::Plain, "{a: 1}", "{a: true}", false),
+            (
+                ExpectationForm::Plain,
+                "{a: [{b: 1}, 1]}",
+                "{a: [1, {b: 1}]}",
+                false,
+            ),
+            (ExpectationForm::Plain, "{a: 1}", "{a: 1.0}", false),
+            (ExpectationForm::Plain, "{a: 1}", "{a: true}", false),
         ] {
             let recorded = recorded(form, expected);
             let found =
@@ -615,8 +632,8 @@ mod tests {
             variable: Some("ssh".into()),
             ..Header::default()
         };
-        let text = RecordedExpectation::text(Form::Plain, &header.text(), &1.into());
-        assert_eq!(recorded(Form::Plain, &text).header, header);
+        let text = RecordedExpectation::text(ExpectationForm::Plain, &header.text(), &1.into());
+        assert_eq!(recorded(ExpectationForm::Plain, &text).header, header);
         assert_eq!(Header::default().text(), "");
     }
 }

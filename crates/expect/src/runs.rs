@@ -11,12 +11,12 @@ use mapstack_fleet::{Minions, Pace, Scope, UnknownKey, ordered};
 
 use crate::writing::{self, directory};
 use crate::{
-    Case, CaseOutcome, Expectation, Form, Header, Kitchen, RecordedExpectation, Subject, Suite,
-    files,
+    Case, CaseOutcome, Expectation, ExpectationForm, ExpectationSubject, Header, Kitchen,
+    RecordedExpectation, Suite, files,
 };
 
 /// The work on expectations, and whose they are.
-pub struct Plan<'r> {
+pub struct ExpectationPlan<'r> {
     /// The arguments of `map.data`.
     pub options: DataOptions,
     /// The way in which configurations are made; if nothing says, the file does, or the formula.
@@ -57,11 +57,11 @@ pub struct RunDescription {
 
 /// The state that many runs share.
 pub struct Runs<'r> {
-    plan: Plan<'r>,
+    plan: ExpectationPlan<'r>,
     engine: &'r Engine,
     saltenv: &'r str,
     minions: &'r dyn Minions,
-    subjects: HashMap<String, Result<Subject<'r>, Error>>,
+    subjects: HashMap<String, Result<ExpectationSubject<'r>, Error>>,
     kitchens: HashMap<PathBuf, Result<Option<ReadySuites>, Error>>,
 }
 
@@ -83,7 +83,7 @@ enum ExpectationMinion {
 impl<'r> Runs<'r> {
     /// The runs of the expectations `wanted`.
     pub fn new<'w>(
-        plan: Plan<'r>,
+        plan: ExpectationPlan<'r>,
         engine: &'r Engine,
         saltenv: &'r str,
         minions: &'r dyn Minions,
@@ -117,8 +117,8 @@ impl<'r> Runs<'r> {
         self.plan.scope.check()
     }
 
-    fn subject(&self, formula: &str, header: &Header) -> Result<Subject<'r>, Error> {
-        let subject = Subject::new(
+    fn subject(&self, formula: &str, header: &Header) -> Result<ExpectationSubject<'r>, Error> {
+        let subject = ExpectationSubject::new(
             self.engine,
             formula,
             self.saltenv,
@@ -249,7 +249,7 @@ impl<'r> Runs<'r> {
             }
         };
         let actual = match expectation.form {
-            Form::States => subject.states(&header.sls, &minion)?,
+            ExpectationForm::States => subject.states(&header.sls, &minion)?,
             form => subject.actual(form, &minion),
         };
         case.warnings = actual.warnings;
@@ -310,7 +310,9 @@ impl<'r> Runs<'r> {
                 }
             }
         };
-        if let (Form::Mapdata, Some((suite, base))) = (expectation.form, &expectation.suite) {
+        if let (ExpectationForm::Mapdata, Some((suite, base))) =
+            (expectation.form, &expectation.suite)
+        {
             minion = match self.in_suite(suite, base, &expectation.name, minion)? {
                 Ok(minion) => minion,
                 Err(reason) => return Ok(ExpectationMinion::None(reason)),

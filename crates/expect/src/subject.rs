@@ -11,11 +11,11 @@ use mapstack::{
 use mapstack_fleet::{Change, Origins, Scope, changes, read_back};
 use mapstack_lineage::ValuePosition;
 
-use crate::recorded::{Form, RecordedExpectation, VALUES};
+use crate::recorded::{ExpectationForm, RecordedExpectation, VALUES};
 use crate::{state, states};
 
 /// A formula whose results are compared.
-pub struct Subject<'e> {
+pub struct ExpectationSubject<'e> {
     engine: &'e Engine,
     configuration: Configuration,
     saltenv: String,
@@ -46,7 +46,7 @@ pub struct Difference {
     pub secret: HashSet<Vec<Key>>,
 }
 
-impl<'e> Subject<'e> {
+impl<'e> ExpectationSubject<'e> {
     /// A formula. One with a `map.jinja` is taken for what that exports, any other for its layers.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl<'e> Subject<'e> {
                 Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
             );
         }
-        Ok(Subject {
+        Ok(ExpectationSubject {
             engine,
             configuration,
             saltenv: saltenv.into(),
@@ -97,10 +97,10 @@ impl<'e> Subject<'e> {
     /// The data on a minion. For files of platforms that is what the formula's own state would write
     /// to such a file, if it has one: it may be more than one variable.
     #[must_use]
-    pub fn actual(&self, form: Form, minion: &Minion) -> Actual {
+    pub fn actual(&self, form: ExpectationForm, minion: &Minion) -> Actual {
         let run = self.run(minion);
         let configured = || self.configuration.compute(&run);
-        let by_state = form == Form::Mapdata
+        let by_state = form == ExpectationForm::Mapdata
             && self.has_state
             && self.configuration.way() == ConfigurationMethod::Map
             && self.configuration.variable().is_none();
@@ -150,7 +150,7 @@ impl<'e> Subject<'e> {
         scope.look(actual);
         let changes = scope.of(changes(&recorded.data, &recorded.settled(actual)));
         // Origins are needed only for differences.
-        let has_origins = !changes.is_empty() && recorded.form() != Form::States;
+        let has_origins = !changes.is_empty() && recorded.form() != ExpectationForm::States;
         let origins = has_origins.then(|| {
             let run = || self.run(minion);
             Origins::of(&self.configuration, run, secret_texts.to_vec())

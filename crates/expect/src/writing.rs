@@ -8,7 +8,10 @@ use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Str, Value};
 use mapstack::{Error, ErrorKind};
 
-use crate::{Expectation, Form, Header, Places, RecordedExpectation, RunDescription, resolved};
+use crate::{
+    Expectation, ExpectationForm, ExpectationPlaces, Header, RecordedExpectation, RunDescription,
+    resolved,
+};
 
 /// Why there can be no new file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +32,7 @@ type Write<'w> = dyn Fn(&Path, &str) -> io::Result<()> + Sync + 'w;
 /// # Errors
 /// A minion or a formula that can have none.
 pub fn missing(
-    places: &Places<'_>,
+    places: &ExpectationPlaces<'_>,
     there: &[(Expectation, bool)],
     ids: &[String],
     is_of_states: bool,
@@ -46,7 +49,7 @@ pub fn missing(
         let has = |id: &str| {
             there.iter().any(|(one, _)| {
                 one.formula == *formula
-                    && (one.form == Form::States) == is_of_states
+                    && (one.form == ExpectationForm::States) == is_of_states
                     && (one.name == id || named(&one.name) == id)
             })
         };
@@ -73,7 +76,7 @@ fn is_not_a_name(id: &str) -> bool {
 
 /// The header of a new file.
 pub(crate) fn header(given: &RunDescription, expectation: &Expectation) -> Result<Header, Error> {
-    if expectation.form == Form::Mapdata {
+    if expectation.form == ExpectationForm::Mapdata {
         return Ok(Header::default());
     }
     let from = directory(&expectation.file);
@@ -131,8 +134,8 @@ pub(crate) fn new(
     put: &Write<'_>,
 ) -> Result<(), Error> {
     let lead = match expectation.form {
-        Form::Mapdata => "---\n".into(),
-        Form::Plain | Form::States => header.text(),
+        ExpectationForm::Mapdata => "---\n".into(),
+        ExpectationForm::Plain | ExpectationForm::States => header.text(),
     };
     write(
         expectation,

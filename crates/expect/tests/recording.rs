@@ -2,12 +2,12 @@
 
 use mapstack::value::{Map, Value};
 use mapstack::yaml::load;
-use mapstack_expect::{Form, RecordedExpectation};
+use mapstack_expect::{ExpectationForm, RecordedExpectation};
 use mapstack_fleet::changes;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-fn parsed(form: Form, text: &str) -> RecordedExpectation {
+fn parsed(form: ExpectationForm, text: &str) -> RecordedExpectation {
     RecordedExpectation::parse(form, text, "x.yaml").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
@@ -20,72 +20,72 @@ fn other_lines_stay_as_they_are() {
     for (form, before, data, after) in [
         // Values are replaced in their places, with the comments behind them.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "# head\na:   22    # why\n\"b\": {x: 1} # c\n",
             "{a: 23, b: {x: [2]}}",
             "# head\na:   23    # why\n\"b\": {x: [2]} # c\n",
         ),
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a: 'x # y' # c\nb: # list\n  - 1\n",
             "{a: z, b: {c: 1}}",
             "a: z # c\nb: # list\n  c: 1\n",
         ),
         // Keys are added at the end of their mapping, and removed with their lines.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a:\n    b: 1\n    # of c\n    c: 2\n# of d\nd: 3\n",
             "{a: {b: 1, e: [x]}, f: 1, d: 3}",
             "a:\n    b: 1\n    # of c\n    e:\n    - x\n# of d\nd: 3\nf: 1\n",
         ),
         (
-            Form::Mapdata,
+            ExpectationForm::Mapdata,
             "---\nvalues:\n  a:\n    - x # one\n    - y # two\n    # three\n    - k: 1\n      l: 2\n  b: 1\n",
             "{a: [x, z, {k: 1, l: 3}, w], b: 1}",
             "---\nvalues:\n  a:\n    - x # one\n    - z # two\n    # three\n    - k: 1\n      l: 3\n    - w\n  b: 1\n",
         ),
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a:\n- x\n# of y\n- y\n- z\n",
             "{a: [y, z]}",
             "a:\n# of y\n- y\n- z\n",
         ),
         // A `#` in a text is not a comment.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a: |\n  x\n  # y\n\nb: |\n  # z\n",
             "{a: \"x\\n# y\\n\", b: 1, c: 2}",
             "a: |\n  x\n  # y\n\nb: 1\nc: 2\n",
         ),
         // Line ends, and a file that ends without one.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a: 1 # c\r\nb:\r\n  c: 1",
             "{a: 2, b: {c: 1, d: 2}}",
             "a: 2 # c\r\nb:\r\n  c: 1\r\n  d: 2",
         ),
         // Nothing at all becomes something, and the other way round.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a: # c\nb: {}\nc:\n  d: 1\n",
             "{a: 1, b: {x: 1}, c: {}}",
             "a: 1 # c\nb: {x: 1}\nc: {}\n",
         ),
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "a:\n- [] # none\n- x # one\n",
             "{a: [[y], x]}",
             "a:\n- [y] # none\n- x # one\n",
         ),
         // Aliases and merge keys bring in values without a place: everything is written again.
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "# head\na: &x {k: 1}\nb: *x # c\n",
             "{a: {k: 2}, b: {k: 1}}",
             "# head\na:\n  k: 2\nb:\n  k: 1\n",
         ),
         (
-            Form::Plain,
+            ExpectationForm::Plain,
             "# head\n{a: 1, # c\n b: 2}\n",
             "{a: 1, b: 3}",
             "# head\na: 1\nb: 3\n",
@@ -275,14 +275,14 @@ proptest! {
         choices in proptest::collection::vec(any::<Index>(), 40),
     ) {
         let text = one.document();
-        let recorded = parsed(Form::Plain, &text);
+        let recorded = parsed(ExpectationForm::Plain, &text);
         let other = load(&other.document()).unwrap();
         let mut choices = choices.iter().map(|index| index.index(6));
         let top_of = |value: &Value| value.as_map().and_then(|map| map.get("top")).cloned().unwrap_or_default();
         let top = mixed(&top_of(&recorded.data), &top_of(&other), &mut choices);
         let wanted: Value = Map::from_iter([("top", top.clone()), ("added", 1.into())]).into();
         let again = recorded.with_data(&recorded.settled(&wanted));
-        let read = parsed(Form::Plain, &again);
+        let read = parsed(ExpectationForm::Plain, &again);
         let found = changes(&read.data, &read.settled(&wanted));
         prop_assert!(found.is_empty(), "{found:?}\n{text}\n{again}");
         prop_assert!(again.contains("# last\n"), "{text}\n{again}");

@@ -3,8 +3,8 @@
 use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
-use crate::file::{Kind, ManagedFile};
-use crate::plan::{FragmentOrder, Plan};
+use crate::file::{ManagedFile, ManagedKind};
+use crate::plan::{ContentPlan, FragmentOrder};
 
 /// The texts for each file, by the name of the accumulator.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Accumulators {
     /// Take the texts of a state.
     pub fn add(&mut self, chunk: Chunk<'_>) -> ManagedFile {
         let path = chunk.text("filename").unwrap_or_default();
-        let mut file = ManagedFile::of(chunk, Kind::Fragment, Plan::Nothing);
+        let mut file = ManagedFile::of(chunk, ManagedKind::Fragment, ContentPlan::Nothing);
         let name = std::mem::replace(&mut file.path, path.clone());
         let states = states(chunk);
         let text = chunk.get("text");
@@ -41,7 +41,7 @@ impl Accumulators {
             Some(_) => None,
         };
         if let Some(wrong) = wrong {
-            file.plan = Plan::failed(wrong);
+            file.plan = ContentPlan::failed(wrong);
             return file;
         }
         let texts = match text {
@@ -49,8 +49,10 @@ impl Accumulators {
             Value::Tuple(texts) => texts.to_vec(),
             one => vec![one.clone()],
         };
-        let parts = texts.iter().map(|text| Plan::bytes(text.to_string()));
-        file.plan = Plan::Texts(parts.collect(), FragmentOrder::Lines);
+        let parts = texts
+            .iter()
+            .map(|text| ContentPlan::bytes(text.to_string()));
+        file.plan = ContentPlan::Texts(parts.collect(), FragmentOrder::Lines);
         file.notes
             .push(format!("goes to the accumulator '{name}' of the file"));
         let known = self.of(&path, &name);

@@ -4,7 +4,7 @@ use mapstack_value::pytext::codec;
 use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::texts::{joined, parts};
 use crate::world::MinionFiles;
 
@@ -24,7 +24,7 @@ const NOTHING: &str = "\0nothing of this name\0";
 pub(crate) fn contents(
     world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
-) -> Result<Option<Contents>, Plan> {
+) -> Result<Option<Contents>, ContentPlan> {
     let has = |name: &str| !chunk.get(name).is_none();
     let given = if has("contents_pillar") {
         looked_up(world, chunk, "contents_pillar", "pillar.get", "pillar")?
@@ -45,7 +45,7 @@ pub(crate) fn contents(
             .rev()
             .find(|name| has(name))
             .unwrap_or(&"contents");
-        return Err(Plan::failed(format!(
+        return Err(ContentPlan::failed(format!(
             "'{name}' is empty, and allow_empty is off"
         )));
     }
@@ -55,7 +55,7 @@ pub(crate) fn contents(
             match codec::decode(bytes, encoding.as_deref().unwrap_or("utf-8"), "strict") {
                 Ok(text) => vec![text],
                 Err(_) if chunk.is_on("template") => {
-                    return Err(Plan::failed("binary contents cannot be a template"));
+                    return Err(ContentPlan::failed("binary contents cannot be a template"));
                 }
                 Err(_) => return Ok(Some(Contents::Bytes(bytes.to_vec()))),
             }
@@ -63,7 +63,7 @@ pub(crate) fn contents(
         given => parts(given),
     };
     if parts.is_empty() {
-        return Err(Plan::failed(
+        return Err(ContentPlan::failed(
             "the contents are an empty list, which Salt refuses",
         ));
     }
@@ -82,19 +82,19 @@ fn looked_up(
     argument: &str,
     function: &str,
     called: &str,
-) -> Result<Value, Plan> {
+) -> Result<Value, ContentPlan> {
     let delimiter = chunk.map.get("contents_delimiter").cloned();
     let delimiter = delimiter.unwrap_or_else(|| ":".into());
-    let found = |key: &Value| -> Result<Value, Plan> {
+    let found = |key: &Value| -> Result<Value, ContentPlan> {
         let options = Map::from_iter([("delimiter", delimiter.clone())]);
         let value = world.call(
             &chunk.saltenv(),
             function,
             &[key.clone(), NOTHING.into()],
-            options,
+            &options,
         )?;
         match value.as_str() == Some(NOTHING) {
-            true => Err(Plan::failed(format!(
+            true => Err(ContentPlan::failed(format!(
                 "the {called} '{key}' of '{argument}' does not exist"
             ))),
             false => Ok(value),
@@ -108,7 +108,7 @@ fn looked_up(
         let value = found(key)?;
         let Some(text) = value.as_str() else {
             let kind = value.kind().described();
-            return Err(Plan::failed(format!(
+            return Err(ContentPlan::failed(format!(
                 "the {called} '{key}' of '{argument}' is {kind}, not text"
             )));
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mapstack::trace::FileRead;
 
 use crate::content::Content;
-use crate::plan::{From, Plan, Template};
+use crate::plan::{ContentPlan, From, Template};
 use crate::unknown::{Reason, Unknown};
 
 /// Limit on the files of a minion for which one template reaches a limit. It is not rendered for further ones: each
@@ -19,7 +19,7 @@ pub(crate) struct Exhausting(HashMap<String, (usize, Vec<FileRead>)>);
 impl Exhausting {
     /// The content of a file whose template reached limits for others before, so that it is not rendered, and the reads
     /// of the last one.
-    pub fn refusal(&self, plan: &Plan) -> Option<(Content, &[FileRead])> {
+    pub fn refusal(&self, plan: &ContentPlan) -> Option<(Content, &[FileRead])> {
         let template = template(plan)?;
         let (times, reads) = self.0.get(name(template))?;
         (*times >= MOST).then(|| {
@@ -35,7 +35,7 @@ impl Exhausting {
     }
 
     /// Take note of the content that a plan led to.
-    pub fn note(&mut self, plan: &Plan, content: &Content, reads: &[FileRead]) {
+    pub fn note(&mut self, plan: &ContentPlan, content: &Content, reads: &[FileRead]) {
         let is_limit =
             matches!(content, Content::Unknown(unknown) if unknown.reason == Reason::Limit);
         if let Some(template) = template(plan).filter(|_| is_limit) {
@@ -47,10 +47,10 @@ impl Exhausting {
 }
 
 /// The template of a plan, or of its first part with one.
-fn template(plan: &Plan) -> Option<&Template> {
+fn template(plan: &ContentPlan) -> Option<&Template> {
     match plan {
-        Plan::Template(template) => Some(template),
-        Plan::Texts(parts, _) => parts.iter().find_map(template),
+        ContentPlan::Template(template) => Some(template),
+        ContentPlan::Texts(parts, _) => parts.iter().find_map(template),
         _ => None,
     }
 }

@@ -8,8 +8,8 @@ use mapstack_value::Key;
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::making::{ContentMethod, Rendering};
-use crate::plan::Plan;
-use crate::source::Source;
+use crate::plan::ContentPlan;
+use crate::source::FileSource;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::Unknown;
@@ -17,7 +17,7 @@ use crate::world::mode_of;
 
 /// The state that manages a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct ManagingState {
     /// The position of the state in the low data.
     pub position: usize,
     /// The ID.
@@ -28,10 +28,10 @@ pub struct Origin {
     pub saltenv: String,
 }
 
-impl Origin {
+impl ManagingState {
     fn of(chunk: Chunk<'_>) -> Self {
         let text = |name| chunk.text(name).unwrap_or_default();
-        Origin {
+        ManagingState {
             position: chunk.position,
             id: text("__id__"),
             sls: text("__sls__"),
@@ -42,7 +42,7 @@ impl Origin {
 
 /// The kind of thing that a state makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ManagedKind {
     /// A whole file.
     File,
     /// A part of a file.
@@ -57,21 +57,21 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ManagedKind {
     /// The kind in a word.
     ///
     /// ```
-    /// assert_eq!(mapstack_files::Kind::Link.name(), "link");
+    /// assert_eq!(mapstack_files::ManagedKind::Link.name(), "link");
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::File => "file",
-            Kind::Fragment => "fragment",
-            Kind::Directory => "directory",
-            Kind::Link => "link",
-            Kind::Absent => "absent",
-            Kind::Other => "other",
+            ManagedKind::File => "file",
+            ManagedKind::Fragment => "fragment",
+            ManagedKind::Directory => "directory",
+            ManagedKind::Link => "link",
+            ManagedKind::Absent => "absent",
+            ManagedKind::Other => "other",
         }
     }
 }
@@ -84,13 +84,13 @@ pub struct ManagedFile {
     /// The function, such as `file.managed`.
     pub function: String,
     /// The state.
-    pub state: Origin,
+    pub state: ManagingState,
     /// The kind of thing that it makes.
-    pub kind: Kind,
+    pub kind: ManagedKind,
     /// The owner, the mode and the like.
     pub attributes: Attributes,
     /// The source, if there is one.
-    pub source: Option<Source>,
+    pub source: Option<FileSource>,
     /// The template engine, if the text is a template.
     pub template: Option<String>,
     /// Further conditions for the file to be written, a sentence each.
@@ -101,7 +101,7 @@ pub struct ManagedFile {
     pub keeps_mode: bool,
     /// The reason why the mode is not known, if the state wants that of the source.
     pub mode_unknown: Option<Unknown>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: ContentPlan,
 }
 
 impl ManagedFile {
@@ -149,10 +149,12 @@ impl ManagedFile {
     #[must_use]
     pub fn way(&self) -> ContentMethod<'_> {
         match &self.plan {
-            Plan::Served(url) => ContentMethod::Served(url),
-            Plan::Template(template) => ContentMethod::Template(Rendering::of(template)),
-            Plan::Bytes(_) | Plan::Texts(..) => ContentMethod::Arguments,
-            Plan::Nothing | Plan::Unknown(_) | Plan::Failed(_) => ContentMethod::Nothing,
+            ContentPlan::Served(url) => ContentMethod::Served(url),
+            ContentPlan::Template(template) => ContentMethod::Template(Rendering::of(template)),
+            ContentPlan::Bytes(_) | ContentPlan::Texts(..) => ContentMethod::Arguments,
+            ContentPlan::Nothing | ContentPlan::Unknown(_) | ContentPlan::Failed(_) => {
+                ContentMethod::Nothing
+            }
         }
     }
 
@@ -167,11 +169,11 @@ impl ManagedFile {
     }
 
     /// A file with defaults for everything but its kind and plan.
-    pub(crate) fn of(chunk: Chunk<'_>, kind: Kind, plan: Plan) -> Self {
+    pub(crate) fn of(chunk: Chunk<'_>, kind: ManagedKind, plan: ContentPlan) -> Self {
         ManagedFile {
             path: chunk.path(),
             function: chunk.function(),
-            state: Origin::of(chunk),
+            state: ManagingState::of(chunk),
             kind,
             attributes: Attributes::default(),
             source: None,

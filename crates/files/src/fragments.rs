@@ -4,10 +4,10 @@ use mapstack_value::{Map, Value};
 
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
-use crate::file::{Kind, ManagedFile};
+use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::{context, known, slot};
-use crate::plan::{FragmentOrder, From, Marks, Plan, Template};
-use crate::source::Source;
+use crate::plan::{ContentPlan, FragmentOrder, From, Marks, Template};
+use crate::source::FileSource;
 use crate::source::served;
 use crate::texts::parts;
 
@@ -28,11 +28,14 @@ pub(crate) fn file(
         "append" | "prepend" => {
             let mut texts = sources(chunk);
             if texts.is_empty() {
-                texts = parts(chunk.get("text")).iter().map(Plan::bytes).collect();
+                texts = parts(chunk.get("text"))
+                    .iter()
+                    .map(ContentPlan::bytes)
+                    .collect();
             }
             let place = if name == "append" { "end" } else { "beginning" };
             (
-                Plan::Texts(texts, FragmentOrder::Lines),
+                ContentPlan::Texts(texts, FragmentOrder::Lines),
                 format!("added at the {place} of the file unless already present"),
             )
         }
@@ -40,34 +43,34 @@ pub(crate) fn file(
             block(chunk, accumulators),
             "stands between the two marks".to_owned(),
         ),
-        "replace" => (Plan::bytes(text("repl")), replaces(chunk)),
+        "replace" => (ContentPlan::bytes(text("repl")), replaces(chunk)),
         "line" => (line(chunk), line_note(chunk)),
         "keyvalue" => (
             key_values(chunk),
             "replaces the lines of these keys".to_owned(),
         ),
         "comment" => (
-            Plan::bytes(text("regex")),
+            ContentPlan::bytes(text("regex")),
             format!(
                 "lines that match become comments with '{}'",
                 chunk.text("char").unwrap_or_else(|| "#".into())
             ),
         ),
         "uncomment" => (
-            Plan::bytes(text("regex")),
+            ContentPlan::bytes(text("regex")),
             "matching lines are uncommented".to_owned(),
         ),
         _ => return None,
     };
     if chunk.path().is_empty() {
-        plan = Plan::failed("the name is empty");
+        plan = ContentPlan::failed("the name is empty");
     }
-    let mut file = ManagedFile::of(chunk, Kind::Fragment, slot(chunk).unwrap_or(plan));
+    let mut file = ManagedFile::of(chunk, ManagedKind::Fragment, slot(chunk).unwrap_or(plan));
     file.notes.push(note);
     file.template =
         has_source(chunk).then(|| chunk.text("template").unwrap_or_else(|| "jinja".into()));
     if let Some(url) = chunk.text("source").filter(|_| chunk.is_on("source")) {
-        file.source = Some(Source {
+        file.source = Some(FileSource {
             url: Some(url),
             candidates: Vec::new(),
         });
@@ -80,33 +83,35 @@ fn has_source(chunk: Chunk<'_>) -> bool {
 }
 
 /// The texts of `source` or of `sources`, each a template (Salt: `_get_template_texts`).
-fn sources(chunk: Chunk<'_>) -> Vec<Plan> {
+fn sources(chunk: Chunk<'_>) -> Vec<ContentPlan> {
     let (source, sources) = (chunk.get("source"), chunk.get("sources"));
     if source.truthy() && sources.truthy() {
-        return vec![Plan::failed("'source' and 'sources' exclude each other")];
+        return vec![ContentPlan::failed(
+            "'source' and 'sources' exclude each other",
+        )];
     }
     let of_url = |value: &Value| match value {
         Value::Str(url) => template(chunk, url),
-        _ => Plan::failed("a source is not a URL"),
+        _ => ContentPlan::failed("a source is not a URL"),
     };
     match sources {
         _ if source.truthy() => vec![of_url(source)],
         Value::List(urls) => urls.iter().map(of_url).collect(),
-        other if other.truthy() => vec![Plan::failed("'sources' is not a list")],
+        other if other.truthy() => vec![ContentPlan::failed("'sources' is not a list")],
         _ => Vec::new(),
     }
 }
 
-fn template(chunk: Chunk<'_>, url: &str) -> Plan {
+fn template(chunk: Chunk<'_>, url: &str) -> ContentPlan {
     let plain = served(url, true);
-    if !matches!(plain, Plan::Served(_)) {
+    if !matches!(plain, ContentPlan::Served(_)) {
         return plain;
     }
     let engine = chunk.text("template").unwrap_or_else(|| "jinja".into());
     if let Err(plan) = known(&engine) {
         return plan;
     }
-    Plan::Template(Box::new(Template {
+    ContentPlan::Template(Box::new(Template {
         engine,
         from: From::Url(url.to_owned()),
         shown: String::new(),
@@ -137,27 +142,27 @@ fn replaces(chunk: Chunk<'_>) -> String {
 }
 
 /// The block between its marks, with the texts of accumulators.
-fn block(chunk: Chunk<'_>, accumulators: &Accumulators) -> Plan {
+fn block(chunk: Chunk<'_>, accumulators: &Accumulators) -> ContentPlan {
     let mut content = match chunk.map.get("content") {
         None => String::new(),
         Some(Value::Str(text)) => text.to_string(),
-        Some(_) => return Plan::failed("'content' is not text"),
+        Some(_) => return ContentPlan::failed("'content' is not text"),
     };
     let id = chunk.text("__id__").unwrap_or_default();
     for text in accumulators.of_state(&chunk.path(), &id) {
         let Value::Str(text) = text else {
-            return Plan::failed("an accumulator holds something other than text");
+            return ContentPlan::failed("an accumulator holds something other than text");
         };
         if !content.is_empty() {
             content.push('\n');
         }
         content.push_str(&text);
     }
-    let mut texts = vec![Plan::bytes(content)];
+    let mut texts = vec![ContentPlan::bytes(content)];
     texts.append(&mut sources(chunk));
     let mark = |name, default: &str| chunk.text(name).unwrap_or_else(|| default.into());
     let newline = chunk.get("append_newline");
-    Plan::Texts(
+    ContentPlan::Texts(
         texts,
         FragmentOrder::Between(Marks {
             start: mark("marker_start", "#-- start managed zone --"),
@@ -168,7 +173,7 @@ fn block(chunk: Chunk<'_>, accumulators: &Accumulators) -> Plan {
 }
 
 /// The line that gets into a file, or that is taken out of it.
-fn line(chunk: Chunk<'_>) -> Plan {
+fn line(chunk: Chunk<'_>) -> ContentPlan {
     let is_given = |name: &str| !chunk.get(name).is_none();
     let is_near = is_given("before") || is_given("after");
     let content = chunk.get("content");
@@ -182,10 +187,10 @@ fn line(chunk: Chunk<'_>) -> Plan {
         }
         "ensure" if !is_near => "the mode 'ensure' needs 'before' or 'after'",
         "insert" | "ensure" | "replace" | "delete" => "",
-        _ => return Plan::failed(format!("unknown mode '{mode}'")),
+        _ => return ContentPlan::failed(format!("unknown mode '{mode}'")),
     };
     if !wrong.is_empty() {
-        return Plan::failed(wrong);
+        return ContentPlan::failed(wrong);
     }
     let content = chunk.text("content").unwrap_or_default();
     let text = match &*mode {
@@ -196,7 +201,7 @@ fn line(chunk: Chunk<'_>) -> Plan {
             None => content,
         },
     };
-    Plan::Texts(vec![Plan::bytes(text)], FragmentOrder::Lines)
+    ContentPlan::Texts(vec![ContentPlan::bytes(text)], FragmentOrder::Lines)
 }
 
 /// The blanks before a line, if the pattern of the line beside it says them.
@@ -236,11 +241,11 @@ fn line_note(chunk: Chunk<'_>) -> String {
 }
 
 /// The lines of keys and values.
-fn key_values(chunk: Chunk<'_>) -> Plan {
+fn key_values(chunk: Chunk<'_>) -> ContentPlan {
     let separator = match chunk.map.get("separator") {
         None => "=".into(),
         Some(Value::Str(text)) if !text.is_empty() => text.clone(),
-        Some(_) => return Plan::failed("'separator' is empty or not text"),
+        Some(_) => return ContentPlan::failed("'separator' is empty or not text"),
     };
     let line = |key: &str, value: &Value| format!("{key}{separator}{value}\n");
     let lines: String = match (
@@ -249,17 +254,19 @@ fn key_values(chunk: Chunk<'_>) -> Plan {
         chunk.get("key_values"),
     ) {
         (Some(_), value, Value::Map(_)) if !value.is_none() => {
-            return Plan::failed("'key_values' and 'key' with 'value' exclude each other");
+            return ContentPlan::failed("'key_values' and 'key' with 'value' exclude each other");
         }
         (Some(key), value, _) if !value.is_none() => line(&key, value),
         (_, _, Value::Map(all)) if all.keys().any(|key| key.as_str().is_none()) => {
-            return Plan::failed("a key of 'key_values' is not text");
+            return ContentPlan::failed("a key of 'key_values' is not text");
         }
         (_, _, Value::Map(all)) if !all.is_empty() => all
             .iter()
             .map(|(key, value)| line(&key.to_string(), value))
             .collect(),
-        _ => return Plan::failed("there is neither a 'key' with a 'value' nor 'key_values'"),
+        _ => {
+            return ContentPlan::failed("there is neither a 'key' with a 'value' nor 'key_values'");
+        }
     };
-    Plan::bytes(lines)
+    ContentPlan::bytes(lines)
 }

@@ -28,9 +28,9 @@ mod world;
 
 pub use attributes::Attributes;
 pub use content::Content;
-pub use file::{Kind, ManagedFile, Origin};
+pub use file::{ManagedFile, ManagedKind, ManagingState};
 pub use files::ManagedFiles;
 pub use making::{ContentMethod, Rendering};
 pub use shared::{FileOfMinion, MadeFile, SharedFiles};
-pub use source::{Candidate, Source, SourceLookup};
+pub use source::{Candidate, FileSource, SourceLookup};
 pub use unknown::{Reason, Unknown};

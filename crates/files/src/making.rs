@@ -5,7 +5,7 @@ use mapstack::value::pytext::split::{is_line_break, lines};
 use mapstack::{Error, ErrorKind, File, ManagedTemplate, Run};
 
 use crate::content::{Content, of_error};
-use crate::plan::{FragmentOrder, From, Marks, Plan, Template};
+use crate::plan::{ContentPlan, FragmentOrder, From, Marks, Template};
 use crate::texts::is_binary;
 use crate::world::{AllListed, encoded};
 
@@ -47,7 +47,7 @@ impl<'f> Rendering<'f> {
 }
 
 /// The content that a plan leads to, in a run of the saltenv of its state.
-pub(crate) fn content(run: &Run<'_>, plan: &Plan) -> Content {
+pub(crate) fn content(run: &Run<'_>, plan: &ContentPlan) -> Content {
     match made(run, plan) {
         Ok(Some(bytes)) => Content::Bytes(bytes.into()),
         Ok(None) => Content::Nothing,
@@ -55,19 +55,19 @@ pub(crate) fn content(run: &Run<'_>, plan: &Plan) -> Content {
     }
 }
 
-fn made(run: &Run<'_>, plan: &Plan) -> Result<Option<Vec<u8>>, Content> {
+fn made(run: &Run<'_>, plan: &ContentPlan) -> Result<Option<Vec<u8>>, Content> {
     match plan {
-        Plan::Nothing => Ok(None),
-        Plan::Bytes(bytes) => Ok(Some(bytes.to_vec())),
-        Plan::Unknown(unknown) => Err(Content::Unknown(unknown.clone())),
-        Plan::Failed(why) => Err(failed(Error::new(ErrorKind::DataSource, why.clone()))),
-        Plan::Served(url) => served(run, url).map(|file| Some(file.bytes.to_vec())),
-        Plan::Template(template) => rendered(run, template).map(Some),
-        Plan::Texts(parts, joined) => {
+        ContentPlan::Nothing => Ok(None),
+        ContentPlan::Bytes(bytes) => Ok(Some(bytes.to_vec())),
+        ContentPlan::Unknown(unknown) => Err(Content::Unknown(unknown.clone())),
+        ContentPlan::Failed(why) => Err(failed(Error::new(ErrorKind::DataSource, why.clone()))),
+        ContentPlan::Served(url) => served(run, url).map(|file| Some(file.bytes.to_vec())),
+        ContentPlan::Template(template) => rendered(run, template).map(Some),
+        ContentPlan::Texts(parts, joined) => {
             let mut all = Vec::new();
             for part in parts {
                 let made = made(run, part)?;
-                if let (Plan::Template(template), Some([])) = (part, made.as_deref()) {
+                if let (ContentPlan::Template(template), Some([])) = (part, made.as_deref()) {
                     return Err(failed(empty(template)));
                 }
                 all.extend(made);
@@ -111,8 +111,8 @@ fn rendered(run: &Run<'_>, template: &Template) -> Result<Vec<u8>, Content> {
     match &template.encoding {
         None => Ok(text.into_bytes()),
         Some((encoding, errors)) => encoded(&text, encoding, errors).map_err(|plan| match plan {
-            Plan::Unknown(unknown) => Content::Unknown(unknown),
-            Plan::Failed(why) => failed(Error::new(ErrorKind::DataSource, why)),
+            ContentPlan::Unknown(unknown) => Content::Unknown(unknown),
+            ContentPlan::Failed(why) => failed(Error::new(ErrorKind::DataSource, why)),
             _ => Content::Nothing,
         }),
     }

@@ -11,9 +11,9 @@ use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::contents::{ARGUMENTS, Contents, contents};
-use crate::file::{Kind, ManagedFile};
-use crate::plan::{From, Plan, Template};
-use crate::source::Source;
+use crate::file::{ManagedFile, ManagedKind};
+use crate::plan::{ContentPlan, From, Template};
+use crate::source::FileSource;
 use crate::source::{resolve, served, unread};
 use crate::unknown::{Reason, Unknown};
 use crate::world::{MinionFiles, encoded, is_of_file_server};
@@ -45,7 +45,7 @@ pub(crate) fn file(
     chunk: Chunk<'_>,
     accumulators: &Accumulators,
 ) -> ManagedFile {
-    let mut file = ManagedFile::of(chunk, Kind::File, Plan::Nothing);
+    let mut file = ManagedFile::of(chunk, ManagedKind::File, ContentPlan::Nothing);
     file.attributes = Attributes::owned(chunk.user(), chunk, world);
     file.attributes.mode = mode(chunk, "mode");
     file.attributes.attrs = chunk.text("attrs");
@@ -65,7 +65,7 @@ pub(crate) fn file(
             Ok(None) => refused.unwrap_or_else(|| of_source(chunk, &file, accumulators)),
         },
     };
-    if matches!(plan, Plan::Nothing) {
+    if matches!(plan, ContentPlan::Nothing) {
         file.notes
             .push("the content is not managed: a file that is missing is made empty".into());
     }
@@ -126,7 +126,7 @@ pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
 }
 
 /// The first reason for which Salt refuses the arguments.
-fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<Plan> {
+fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<ContentPlan> {
     let is_given = |name: &str| !chunk.get(name).is_none();
     let given: Vec<&&str> = ARGUMENTS.iter().filter(|name| is_given(name)).collect();
     let path = chunk.path();
@@ -146,24 +146,24 @@ fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<Plan> {
         _ if !world.is_absolute(&path) => format!("{path} is not an absolute path"),
         _ => return wrong_variables(chunk),
     };
-    Some(Plan::failed(why))
+    Some(ContentPlan::failed(why))
 }
 
 /// The variables for which Salt refuses a file.
-pub(crate) fn wrong_variables(chunk: Chunk<'_>) -> Option<Plan> {
+pub(crate) fn wrong_variables(chunk: Chunk<'_>) -> Option<ContentPlan> {
     let is_map = |name: &str| chunk.get(name).as_map().is_some();
     if !chunk.get("context").is_none() && !is_map("context") {
-        return Some(Plan::failed("'context' is not a mapping"));
+        return Some(ContentPlan::failed("'context' is not a mapping"));
     }
     let is_wrong = chunk.is_on("defaults") && !is_map("defaults");
-    is_wrong.then(|| Plan::failed("'defaults' is not a mapping"))
+    is_wrong.then(|| ContentPlan::failed("'defaults' is not a mapping"))
 }
 
 /// The reason why a state is not known until it runs: an argument that is the answer of a function.
-pub(crate) fn slot(chunk: Chunk<'_>) -> Option<Plan> {
+pub(crate) fn slot(chunk: Chunk<'_>) -> Option<ContentPlan> {
     let name = chunk.slot()?;
     let why = format!("'{name}' is computed by a function when the state runs");
-    Some(Plan::Unknown(Unknown::new(Reason::Slot, why)))
+    Some(ContentPlan::Unknown(Unknown::new(Reason::Slot, why)))
 }
 
 /// The encoding that a state asks for, and what happens to characters that it lacks.
@@ -176,8 +176,8 @@ pub(crate) fn encoding(chunk: Chunk<'_>) -> Option<(String, String)> {
 }
 
 /// The bytes of a text in the encoding that a state asks for.
-pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<Plan, Plan> {
-    Ok(Plan::bytes(match encoding(chunk) {
+pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<ContentPlan, ContentPlan> {
+    Ok(ContentPlan::bytes(match encoding(chunk) {
         Some((encoding, errors)) => encoded(text, &encoding, &errors)?,
         None => text.as_bytes().to_vec(),
     }))
@@ -188,22 +188,22 @@ fn content(
     world: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     file: &ManagedFile,
-) -> Result<Option<Plan>, Plan> {
+) -> Result<Option<ContentPlan>, ContentPlan> {
     let text = match contents(world, chunk)? {
         None => return Ok(None),
-        Some(Contents::Bytes(bytes)) => return Ok(Some(Plan::bytes(bytes))),
+        Some(Contents::Bytes(bytes)) => return Ok(Some(ContentPlan::bytes(bytes))),
         Some(Contents::Text(text)) => text,
     };
     let Some(engine) = &file.template else {
         return in_encoding(&text, chunk).map(Some);
     };
     if engine == "py" {
-        return Err(Plan::failed(
+        return Err(ContentPlan::failed(
             "the template engine 'py' takes a source, not contents",
         ));
     }
     known(engine)?;
-    Ok(Some(Plan::Template(Box::new(Template {
+    Ok(Some(ContentPlan::Template(Box::new(Template {
         engine: engine.clone(),
         from: From::Text(text),
         shown: format!("the contents of '{}'", file.state.id),
@@ -214,10 +214,10 @@ fn content(
 }
 
 /// The engine if Salt has it, or it is one of those here.
-pub(crate) fn known(engine: &str) -> Result<(), Plan> {
+pub(crate) fn known(engine: &str) -> Result<(), ContentPlan> {
     match ENGINES.contains(&engine) || engine == "tera" {
         true => Ok(()),
-        false => Err(Plan::failed(format!(
+        false => Err(ContentPlan::failed(format!(
             "Salt has no template engine '{engine}'"
         ))),
     }
@@ -233,10 +233,10 @@ pub(crate) fn context(chunk: Chunk<'_>) -> Map {
 }
 
 /// The way to the bytes of the source.
-fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) -> Plan {
-    let url = |source: &Source| source.url.clone();
+fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) -> ContentPlan {
+    let url = |source: &FileSource| source.url.clone();
     let Some(url) = file.source.as_ref().and_then(url) else {
-        return Plan::Nothing;
+        return ContentPlan::Nothing;
     };
     let others = chunk.others(&PARAMETERS);
     template_or_file(chunk, file, accumulators, &url, others)
@@ -249,7 +249,7 @@ pub(crate) fn template_or_file(
     accumulators: &Accumulators,
     url: &str,
     others: Map,
-) -> Plan {
+) -> ContentPlan {
     let on = |name: &str| chunk.is_on(name);
     let plain = served(
         url,
@@ -258,7 +258,7 @@ pub(crate) fn template_or_file(
     let Some(engine) = file
         .template
         .as_ref()
-        .filter(|_| matches!(plain, Plan::Served(_)))
+        .filter(|_| matches!(plain, ContentPlan::Served(_)))
     else {
         return plain;
     };
@@ -266,7 +266,7 @@ pub(crate) fn template_or_file(
         return plan;
     }
     if let Some(name) = TAKEN.iter().find(|name| others.contains_key(**name)) {
-        return Plan::failed(format!(
+        return ContentPlan::failed(format!(
             "Salt has a variable '{name}' of its own, so the state cannot have it as an argument"
         ));
     }
@@ -287,7 +287,7 @@ pub(crate) fn template_or_file(
     if let Some(texts) = accumulators.texts(&file.path) {
         context.insert("accumulator", texts);
     }
-    Plan::Template(Box::new(Template {
+    ContentPlan::Template(Box::new(Template {
         engine: engine.clone(),
         from: From::Url(url.to_owned()),
         shown: String::new(),

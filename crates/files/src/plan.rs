@@ -8,7 +8,7 @@ use crate::unknown::Unknown;
 
 /// The way to the bytes of a file.
 #[derive(Debug, Clone)]
-pub(crate) enum Plan {
+pub(crate) enum ContentPlan {
     Nothing,
     Bytes(Arc<[u8]>),
     /// A file of the file server as it is.
@@ -16,7 +16,7 @@ pub(crate) enum Plan {
     /// A template of the file server, or in a state.
     Template(Box<Template>),
     /// Texts that follow each other.
-    Texts(Vec<Plan>, FragmentOrder),
+    Texts(Vec<ContentPlan>, FragmentOrder),
     Unknown(Unknown),
     /// Salt refuses the state.
     Failed(String),
@@ -60,12 +60,12 @@ pub(crate) enum From {
     Text(String),
 }
 
-impl Plan {
+impl ContentPlan {
     pub fn bytes(text: impl AsRef<[u8]>) -> Self {
-        Plan::Bytes(text.as_ref().into())
+        ContentPlan::Bytes(text.as_ref().into())
     }
 
     pub fn failed(why: impl Into<String>) -> Self {
-        Plan::Failed(why.into())
+        ContentPlan::Failed(why.into())
     }
 }

@@ -11,12 +11,12 @@ use mapstack_value::posixpath::{join, normpath, split};
 use crate::accumulators::Accumulators;
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
-use crate::file::{Kind, ManagedFile};
+use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::{
     self, keep_mode, mode, notes, parameters_of, slot, template_or_file, wrong_variables,
 };
-use crate::plan::Plan;
-use crate::source::Source;
+use crate::plan::ContentPlan;
+use crate::source::FileSource;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::{Reason, Unknown};
@@ -30,7 +30,7 @@ static PARAMETERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 
 /// The files and folders that a state makes below its path.
 #[derive(Default)]
-struct Tree {
+struct RecursedTree {
     /// The URLs of files, by their paths.
     files: BTreeMap<String, String>,
     /// The targets of links, by their paths.
@@ -53,29 +53,29 @@ pub(crate) fn files(
     let tree = match tree {
         Ok(tree) => tree,
         Err(plan) => {
-            let mut file = ManagedFile::of(chunk, Kind::Directory, plan);
+            let mut file = ManagedFile::of(chunk, ManagedKind::Directory, plan);
             file.attributes = Attributes::owned(chunk.user(), chunk, world);
             return vec![file];
         }
     };
     let mut all = Vec::new();
     let base = |kind, path: &String| {
-        let mut file = ManagedFile::of(chunk, kind, Plan::Nothing);
+        let mut file = ManagedFile::of(chunk, kind, ContentPlan::Nothing);
         file.attributes = Attributes::owned(chunk.user(), chunk, world);
         file.path.clone_from(path);
         file
     };
     for path in &tree.directories {
-        let mut file = base(Kind::Directory, path);
+        let mut file = base(ManagedKind::Directory, path);
         file.attributes.mode = mode(chunk, "dir_mode");
         all.push(file);
     }
     let others = chunk.others(&PARAMETERS);
     for (path, url) in &tree.files {
-        let mut file = base(Kind::File, path);
+        let mut file = base(ManagedKind::File, path);
         file.attributes.mode = mode(chunk, "file_mode");
         file.template = chunk.text("template").filter(|_| chunk.is_on("template"));
-        file.source = Some(Source {
+        file.source = Some(FileSource {
             url: Some(url.clone()),
             candidates: Vec::new(),
         });
@@ -90,7 +90,7 @@ pub(crate) fn files(
         all.push(file);
     }
     for (path, target) in &tree.links {
-        let mut file = base(Kind::Link, path);
+        let mut file = base(ManagedKind::Link, path);
         file.attributes.mode = mode(chunk, "sym_mode");
         file.attributes.target = Some(target.clone());
         all.push(file);
@@ -106,15 +106,17 @@ pub(crate) fn files(
 }
 
 /// The files that a state makes (Salt: `_gen_recurse_managed_files`).
-fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
+fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<RecursedTree, ContentPlan> {
     let path = chunk.path();
     if chunk.map.contains_key("mode") {
-        return Err(Plan::failed(
+        return Err(ContentPlan::failed(
             "'mode' is not allowed here: there are 'file_mode' and 'dir_mode'",
         ));
     }
     if !world.is_absolute(&path) {
-        return Err(Plan::failed(format!("{path} is not an absolute path")));
+        return Err(ContentPlan::failed(format!(
+            "{path} is not an absolute path"
+        )));
     }
     let sources = sources(world, chunk)?;
     let counted = if chunk.is_on("merge") {
@@ -122,7 +124,7 @@ fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
     } else {
         1
     };
-    let mut tree = Tree::default();
+    let mut tree = RecursedTree::default();
     for source in &sources[..counted] {
         tree.add(world, chunk, &path, source)?;
     }
@@ -130,14 +132,14 @@ fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Tree, Plan> {
 }
 
 /// The sources that are directories of the file server, of which there must be one (Salt: `_filter_recurse_sources`).
-fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Plan> {
+fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, ContentPlan> {
     let given = parts(chunk.get("source"));
     let given: Vec<String> = given
         .iter()
         .map(|source| source.trim_end_matches('/').to_owned())
         .collect();
     if let Some(other) = given.iter().find(|source| !source.starts_with("salt://")) {
-        return Err(Plan::failed(format!(
+        return Err(ContentPlan::failed(format!(
             "the source '{other}' is not a directory of the file server"
         )));
     }
@@ -149,7 +151,7 @@ fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Pla
     let found: Vec<String> = given.iter().filter(is_there).cloned().collect();
     match found.is_empty() {
         false => Ok(found),
-        true => Err(Plan::failed(format!(
+        true => Err(ContentPlan::failed(format!(
             "none of the sources is a directory of saltenv '{}': {}",
             chunk.saltenv(),
             given.join(", ")
@@ -157,7 +159,7 @@ fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Pla
     }
 }
 
-impl Tree {
+impl RecursedTree {
     /// Add what a source has.
     fn add(
         &mut self,
@@ -165,7 +167,7 @@ impl Tree {
         chunk: Chunk<'_>,
         path: &str,
         source: &str,
-    ) -> Result<(), Plan> {
+    ) -> Result<(), ContentPlan> {
         let (root, saltenv) = path_and_saltenv(source);
         let saltenv = saltenv.unwrap_or_else(|| chunk.saltenv());
         let prefix = format!("{root}/");
@@ -175,7 +177,7 @@ impl Tree {
         if chunk.is_on("keep_symlinks") {
             let Some(links) = world.links(&saltenv, &root) else {
                 let why = format!("the links below {source} are not known");
-                return Err(Plan::Unknown(Unknown::new(Reason::NotBuiltIn, why)));
+                return Err(ContentPlan::Unknown(Unknown::new(Reason::NotBuiltIn, why)));
             };
             for (link, target) in links.iter().filter(|(link, _)| link.starts_with(&prefix)) {
                 self.link(chunk, path, &link[prefix.len()..], target, link, &mut below)?;
@@ -207,7 +209,7 @@ impl Tree {
         target: &str,
         link: &str,
         below: &mut Vec<&String>,
-    ) -> Result<(), Plan> {
+    ) -> Result<(), ContentPlan> {
         let inner = format!("{link}/");
         let is_directory = below.iter().any(|file| file.starts_with(&inner));
         below.retain(|file| *file != link && !file.starts_with(&inner));
@@ -263,19 +265,19 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// True if a state wants a file of its source (Salt: `check_include_exclude`).
-fn is_wanted(chunk: Chunk<'_>, relative: &str) -> Result<bool, Plan> {
+fn is_wanted(chunk: Chunk<'_>, relative: &str) -> Result<bool, ContentPlan> {
     let most = chunk.get("maxdepth");
     if !most.is_none() {
         let most = match most {
             Value::Int(most) => most.to_i64(),
             _ => None,
         };
-        let most = most.ok_or_else(|| Plan::failed("'maxdepth' is not a number"))?;
+        let most = most.ok_or_else(|| ContentPlan::failed("'maxdepth' is not a number"))?;
         if i64::try_from(relative.matches('/').count()).unwrap_or(i64::MAX) > most {
             return Ok(false);
         }
     }
-    let matches = |name: &str| -> Result<Option<bool>, Plan> {
+    let matches = |name: &str| -> Result<Option<bool>, ContentPlan> {
         let patterns = chunk.get(name);
         if !patterns.truthy() {
             return Ok(None);
@@ -293,10 +295,10 @@ fn is_wanted(chunk: Chunk<'_>, relative: &str) -> Result<bool, Plan> {
 }
 
 /// True if a path matches a shell pattern, or an expression behind `E@`.
-fn is_match(pattern: &str, path: &str) -> Result<bool, Plan> {
+fn is_match(pattern: &str, path: &str) -> Result<bool, ContentPlan> {
     match pattern.strip_prefix("E@") {
         None => Ok(Fnmatch::new(pattern).matches(path)),
         Some(expression) => regex_matches(expression, path, false, false)
-            .map_err(|e| Plan::failed(format!("the pattern '{pattern}': {e}"))),
+            .map_err(|e| ContentPlan::failed(format!("the pattern '{pattern}': {e}"))),
     }
 }

@@ -4,24 +4,24 @@ use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
-use crate::file::{Kind, ManagedFile};
+use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::{in_encoding, mode, notes, slot};
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
 use crate::world::MinionFiles;
 
 /// The file of a state.
 pub(crate) fn file(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> ManagedFile {
     let plan = content(world, chunk).unwrap_or_else(|plan| plan);
-    let mut file = ManagedFile::of(chunk, Kind::File, plan);
+    let mut file = ManagedFile::of(chunk, ManagedKind::File, plan);
     file.attributes = Attributes::owned(chunk.get("user").clone(), chunk, world);
     file.attributes.mode = mode(chunk, "mode").or_else(|| chunk.text("mode"));
     file.notes.extend(notes(chunk));
     file
 }
 
-fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
-    let failed = |why: &str| Err(Plan::failed(why));
+fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<ContentPlan, ContentPlan> {
+    let failed = |why: &str| Err(ContentPlan::failed(why));
     if let Some(slot) = slot(chunk) {
         return Err(slot);
     }
@@ -41,7 +41,7 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
         (true, true) => return failed("'dataset' and 'dataset_pillar' exclude each other"),
         (_, true) => {
             let key = chunk.get("dataset_pillar").clone();
-            world.call(&chunk.saltenv(), "pillar.get", &[key], Map::new())?
+            world.call(&chunk.saltenv(), "pillar.get", &[key], &Map::new())?
         }
         _ => chunk.get("dataset").clone(),
     };
@@ -50,17 +50,17 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Plan, Plan> {
     }
     if chunk.is_on("merge_if_exists") {
         let why = "the data is merged into what the file has ('merge_if_exists')";
-        return Err(Plan::Unknown(Unknown::new(Reason::Existing, why)));
+        return Err(ContentPlan::Unknown(Unknown::new(Reason::Existing, why)));
     }
     let options = options(chunk, &format);
     let serialized = world.call(
         &chunk.saltenv(),
         "slsutil.serialize",
         &[format.into(), data],
-        options,
+        &options,
     )?;
     match serialized {
-        Value::Bytes(bytes) => Ok(Plan::Bytes(bytes)),
+        Value::Bytes(bytes) => Ok(ContentPlan::Bytes(bytes)),
         text => in_encoding(&format!("{text}\n"), chunk),
     }
 }

@@ -15,7 +15,7 @@ use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::files::{all, of_states};
 use crate::making::content;
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::world::{MinionFiles, is_windows, run};
 
 /// Computes the files of many minions, each once of those that the minions share.
@@ -132,7 +132,7 @@ impl MadeFile {
         }
     }
 
-    fn of(run: &Run<'_>, plan: &Plan) -> (Arc<Self>, Option<usize>) {
+    fn of(run: &Run<'_>, plan: &ContentPlan) -> (Arc<Self>, Option<usize>) {
         let made = MadeFile {
             content: content(run, plan),
             warnings: run.warnings(),

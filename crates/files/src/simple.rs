@@ -1,27 +1,30 @@
 //! States that make no text: directories, links, and what is removed.
 
 use crate::arguments::Chunk;
-use crate::file::{Kind, ManagedFile};
+use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::mode;
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
 
 /// The file of a state with this function.
 pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
     let (kind, plan) = match name {
-        "directory" => (Kind::Directory, Plan::Nothing),
-        "symlink" | "hardlink" | "shortcut" => (Kind::Link, Plan::Nothing),
-        "absent" | "missing" | "tidied" | "pruned" | "not_cached" => (Kind::Absent, Plan::Nothing),
-        "touch" => (Kind::File, Plan::Nothing),
-        "copy" | "rename" | "patch" | "decode" | "cached" => {
-            (Kind::File, Plan::Unknown(of_machine(chunk, name)))
+        "directory" => (ManagedKind::Directory, ContentPlan::Nothing),
+        "symlink" | "hardlink" | "shortcut" => (ManagedKind::Link, ContentPlan::Nothing),
+        "absent" | "missing" | "tidied" | "pruned" | "not_cached" => {
+            (ManagedKind::Absent, ContentPlan::Nothing)
         }
-        _ => (Kind::Other, Plan::Nothing),
+        "touch" => (ManagedKind::File, ContentPlan::Nothing),
+        "copy" | "rename" | "patch" | "decode" | "cached" => (
+            ManagedKind::File,
+            ContentPlan::Unknown(of_machine(chunk, name)),
+        ),
+        _ => (ManagedKind::Other, ContentPlan::Nothing),
     };
     let mut file = ManagedFile::of(chunk, kind, plan);
     file.attributes.user = chunk.user();
     file.attributes.group = chunk.get("group").clone();
-    let is_directory = kind == Kind::Directory;
+    let is_directory = kind == ManagedKind::Directory;
     file.attributes.mode = mode(
         chunk,
         if is_directory && chunk.is_on("dir_mode") {
@@ -30,7 +33,7 @@ pub(crate) fn file(chunk: Chunk<'_>, name: &str) -> ManagedFile {
             "mode"
         },
     );
-    file.attributes.target = chunk.text("target").filter(|_| kind == Kind::Link);
+    file.attributes.target = chunk.text("target").filter(|_| kind == ManagedKind::Link);
     if is_directory {
         file.path = match file.path.strip_suffix('/') {
             Some(path) if !path.is_empty() => path.to_owned(),

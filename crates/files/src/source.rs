@@ -4,13 +4,13 @@ use mapstack::loader::without_login;
 use mapstack::scheme;
 use mapstack_value::Value;
 
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
 use crate::world::{MinionFiles, is_of_file_server};
 
 /// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Source {
+pub struct FileSource {
     /// The chosen source, as written in the state; `None` if no source exists or none is known to exist.
     pub url: Option<String>,
     /// All sources that the state names, in order, if it has a list of them.
@@ -40,13 +40,13 @@ pub enum SourceLookup {
 }
 
 /// The source of a state, and why there is none that can be read.
-pub(crate) type SourceResult = (Option<Source>, Option<Plan>);
+pub(crate) type SourceResult = (Option<FileSource>, Option<ContentPlan>);
 
 /// The source that counts (Salt: `source_list`).
 pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) -> SourceResult {
     let Some(listed) = source.as_list() else {
         let url = source.truthy().then(|| source.to_string());
-        let source = url.map(|url| Source {
+        let source = url.map(|url| FileSource {
             url: Some(url),
             candidates: Vec::new(),
         });
@@ -55,7 +55,7 @@ pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) ->
     if let Some(other) = listed.iter().find(|one| one.as_str().is_none()) {
         let kind = other.kind().described();
         let why = format!("a source in the list is {kind}, not text");
-        return (None, Some(Plan::failed(why)));
+        return (None, Some(ContentPlan::failed(why)));
     }
     let urls: Vec<String> = listed.iter().map(ToString::to_string).collect();
     let mut candidates = Vec::new();
@@ -78,13 +78,13 @@ pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) ->
     }
     let refused = match (&chosen, unknown) {
         (Some(_), _) => None,
-        (None, Some(unknown)) => Some(Plan::Unknown(unknown)),
-        (None, None) => Some(Plan::failed(format!(
+        (None, Some(unknown)) => Some(ContentPlan::Unknown(unknown)),
+        (None, None) => Some(ContentPlan::failed(format!(
             "none of the sources exists in saltenv '{saltenv}': {}",
             urls.join(", ")
         ))),
     };
-    let source = Source {
+    let source = FileSource {
         url: chosen,
         candidates,
     };
@@ -144,15 +144,15 @@ fn is_remote(url: &str) -> bool {
 }
 
 /// The way to the bytes of the source that counts.
-pub(crate) fn served(url: &str, has_hash: bool) -> Plan {
+pub(crate) fn served(url: &str, has_hash: bool) -> ContentPlan {
     if is_of_file_server(url) {
-        return Plan::Served(url.to_owned());
+        return ContentPlan::Served(url.to_owned());
     }
     match is_remote(url) && !has_hash {
-        true => Plan::failed(format!(
+        true => ContentPlan::failed(format!(
             "the source {} needs a 'source_hash', or 'skip_verify'",
             without_login(url)
         )),
-        false => Plan::Unknown(unread(url)),
+        false => ContentPlan::Unknown(unread(url)),
     }
 }

@@ -10,7 +10,7 @@ use mapstack_value::pytext::codec;
 use mapstack_value::{Map, Value};
 
 use crate::content::{Content, of_error};
-use crate::plan::Plan;
+use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
 
 /// Calls a function in a saltenv, with its arguments.
@@ -118,13 +118,13 @@ impl<'w> MinionFiles<'w> {
         saltenv: &str,
         name: &str,
         args: &[Value],
-        kwargs: Map,
-    ) -> Result<Value, Plan> {
-        let called = (self.caller)(saltenv, name, args, &kwargs);
+        kwargs: &Map,
+    ) -> Result<Value, ContentPlan> {
+        let called = (self.caller)(saltenv, name, args, kwargs);
         called.map_err(|error| match of_error(error) {
-            Content::Unknown(unknown) => Plan::Unknown(unknown),
-            Content::Failed(error) => Plan::Failed(error.diagnostic().message.clone()),
-            Content::Bytes(_) | Content::Nothing => Plan::Nothing,
+            Content::Unknown(unknown) => ContentPlan::Unknown(unknown),
+            Content::Failed(error) => ContentPlan::Failed(error.diagnostic().message.clone()),
+            Content::Bytes(_) | Content::Nothing => ContentPlan::Nothing,
         })
     }
 
@@ -171,15 +171,15 @@ pub(crate) fn is_windows(minion: &Minion) -> bool {
 }
 
 /// A text in an encoding, as Python writes it.
-pub(crate) fn encoded(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, Plan> {
+pub(crate) fn encoded(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, ContentPlan> {
     codec::encode(text, encoding, errors).map_err(|e| match e.class {
         // Python has many more.
         "LookupError" => {
             let why =
                 format!("the encoding '{encoding}' or its errors '{errors}' are not built in");
-            Plan::Unknown(Unknown::new(Reason::NotBuiltIn, why))
+            ContentPlan::Unknown(Unknown::new(Reason::NotBuiltIn, why))
         }
-        _ => Plan::Failed(e.message),
+        _ => ContentPlan::Failed(e.message),
     })
 }
 

@@ -22,7 +22,9 @@ use crate::pillar_pair::PillarPair;
 use crate::pillars::Pillar;
 use crate::reach::{ChangedFile, ChangedFiles};
 use crate::scope::Scope;
-use crate::states::{KnownPlans, Parts, RunKey, SharedPlan, StatePlans, StatesPair, WantedStates};
+use crate::states::{
+    KnownPlans, RunKey, SharedPlan, SlsPlans, StatePlans, StatesPair, WantedStates,
+};
 
 /// Compares the results of minions before and after a change.
 ///
@@ -89,7 +91,7 @@ struct ChangedReads {
 
 /// A result of a minion: the configuration of a formula, by its index, or its pillar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Subject {
+pub enum ComparedResult {
     /// A formula's configuration.
     Formula(usize),
     /// The pillar.
@@ -105,7 +107,7 @@ type ComparedPair = ([Arc<Outcome>; 2], Arc<Pair>);
 #[derive(Debug)]
 pub struct Pair {
     /// The formula, or the pillar.
-    pub subject: Subject,
+    pub subject: ComparedResult,
     /// The kinds of the outcomes before and after: outcomes of one kind are alike.
     pub(crate) kinds: [u64; 2],
     pub(crate) what: ComparisonWork,
@@ -468,8 +470,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         changed: Option<&ChangedFiles>,
     ) -> Option<Arc<StatesPair>> {
         let [before, after] = plans;
-        let earlier = Parts::of(&whole[0], |run| before.of_sls(old, (&run.0, &run.1)));
-        let later = Parts::of(&whole[1], |run| {
+        let earlier = SlsPlans::of(&whole[0], |run| before.of_sls(old, (&run.0, &run.1)));
+        let later = SlsPlans::of(&whole[1], |run| {
             let name = (run.0.as_str(), run.1.as_str());
             match earlier.plans.get(run) {
                 Some(known) => after.of_sls_after(known, new, name, changed),
@@ -558,7 +560,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let lost = both.lost(self.changed_pillar.as_ref());
         let pair = |what| {
             Arc::new(Pair {
-                subject: Subject::Pillar,
+                subject: ComparedResult::Pillar,
                 kinds: both.kinds(),
                 what,
                 lost: lost.clone(),
@@ -857,7 +859,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         }
         let kinds = [&before, &after].map(|outcome| self.kinds.of(&*outcome.files));
         let pair = Arc::new(Pair {
-            subject: Subject::Formula(formula),
+            subject: ComparedResult::Formula(formula),
             kinds,
             what: self.what(formula, [&before, &after]),
             lost: Vec::new(),
@@ -925,8 +927,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
 
     /// The secrets on a minion, and texts that a formula's templates make of them in both states. `minions` are the
     /// [examples](Self::examples).
-    pub(crate) fn secret_texts(&self, subject: Subject, minions: &[Minion]) -> Vec<Str> {
-        let Subject::Formula(formula) = subject else {
+    pub(crate) fn secret_texts(&self, subject: ComparedResult, minions: &[Minion]) -> Vec<Str> {
+        let ComparedResult::Formula(formula) = subject else {
             return Vec::new();
         };
         let sides = [(self.before, minions.first()), (self.after, minions.last())];
@@ -938,19 +940,23 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// The origins of values in each state.
-    pub(crate) fn origins(&self, subject: Subject, minions: &[Minion]) -> [Option<Origins>; 2] {
+    pub(crate) fn origins(
+        &self,
+        subject: ComparedResult,
+        minions: &[Minion],
+    ) -> [Option<Origins>; 2] {
         [(self.before, minions.first()), (self.after, minions.last())].map(|(fleet, minion)| {
             match subject {
-                Subject::Formula(formula) => fleet.origins(formula, minion?),
+                ComparedResult::Formula(formula) => fleet.origins(formula, minion?),
                 // The example has its pillar already.
-                Subject::Pillar => {
+                ComparedResult::Pillar => {
                     let bare = Minion {
                         pillar: Map::new(),
                         ..minion?.clone()
                     };
                     fleet.pillars()?.origins(&bare)
                 }
-                Subject::States => None,
+                ComparedResult::States => None,
             }
         })
     }

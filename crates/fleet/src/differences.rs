@@ -11,7 +11,7 @@ use mapstack_lineage::ValuePosition;
 
 use crate::census::Census;
 use crate::change::Change;
-use crate::compare::{Compared, Comparison, ComparisonWork, Pair, Subject};
+use crate::compare::{Compared, ComparedResult, Comparison, ComparisonWork, Pair};
 use crate::example::Example;
 use crate::failures::{ErrorTurn, FailingMinions, by_reason};
 use crate::minions::Minions;
@@ -28,7 +28,7 @@ const MAX_EXPLAINED: usize = 2_000;
 
 /// The same change on some minions.
 #[derive(Debug, Clone)]
-pub struct Group {
+pub struct ChangeGroup {
     /// The change.
     pub change: Change,
     /// The origin of the old value.
@@ -40,7 +40,7 @@ pub struct Group {
     /// The paths of scalars in the new one that are.
     pub new_secret: HashSet<Vec<Key>>,
     /// The subjects that changed alike: formulas, or the pillar.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<ComparedResult>,
     /// The minions, in order.
     pub minions: Vec<String>,
     /// One of them.
@@ -53,7 +53,7 @@ pub struct Group {
 #[derive(Debug, Clone)]
 pub struct SharedFailure {
     /// The formula that fails, or the pillar.
-    pub subject: Subject,
+    pub subject: ComparedResult,
     /// The error, now or before.
     pub error: Error,
     /// The minions, in order.
@@ -65,16 +65,16 @@ pub struct SharedFailure {
 /// The differences of a fleet.
 #[derive(Debug, Default)]
 pub struct Differences {
-    groups: Vec<Group>,
+    groups: Vec<ChangeGroup>,
     by_key: HashMap<String, usize>,
     /// The groups of pairs that were seen, by their address; the pairs are kept, so that it stays theirs.
     by_pair: HashMap<usize, (Arc<Pair>, Vec<usize>)>,
     /// The origins of equal outcomes, by the number of the earlier state.
-    explained: HashMap<(usize, Subject, [u64; 2]), OriginPair>,
+    explained: HashMap<(usize, ComparedResult, [u64; 2]), OriginPair>,
     /// The number of minions that were explained for what they do not have in common with others.
     explained_apart: usize,
     failing: Vec<(ErrorTurn, SharedFailure)>,
-    by_failure: HashMap<(ErrorTurn, Subject, String), usize>,
+    by_failure: HashMap<(ErrorTurn, ComparedResult, String), usize>,
     /// The changes of what states do.
     pub states: StateGroups,
     /// The minions that were compared, as far as they are known.
@@ -198,14 +198,14 @@ impl Differences {
             let text = error.to_string();
             let mut of_formulas = self.by_failure.iter();
             let is_said = of_formulas.any(|((of, subject, said), at)| {
-                let is_it = of == turn && *subject != Subject::States && *said == text;
+                let is_it = of == turn && *subject != ComparedResult::States && *said == text;
                 let group = self.failing.get(*at).filter(|_| is_it);
                 group.is_some_and(|(_, group)| group.minions.last().is_some_and(|last| last == id))
             });
             if is_said {
                 continue;
             }
-            self.failure(comparison, *turn, Subject::States, error, id, read);
+            self.failure(comparison, *turn, ComparedResult::States, error, id, read);
         }
         let examples = || comparison.examples(read());
         self.states.add(comparison.state(), id, pair, &examples);
@@ -307,7 +307,7 @@ impl Differences {
         read: &impl Fn() -> Minion,
     ) -> Vec<usize> {
         // Pillars differ from minion to minion: keeping all would fill the memory.
-        if pair.subject == Subject::Pillar {
+        if pair.subject == ComparedResult::Pillar {
             return self.groups_of(comparison, pair, read);
         }
         let address = Arc::as_ptr(pair) as usize;
@@ -388,7 +388,7 @@ impl Differences {
                 secret_texts: texts.collect(),
             })
         });
-        self.groups.push(Group {
+        self.groups.push(ChangeGroup {
             old_secret: secret(0, &change.old),
             new_secret: secret(1, &change.new),
             change: change.clone(),
@@ -408,7 +408,7 @@ impl Differences {
         &mut self,
         comparison: &Comparison<'_, '_>,
         turn: ErrorTurn,
-        subject: Subject,
+        subject: ComparedResult,
         error: &Error,
         id: &str,
         read: &impl Fn() -> Minion,
@@ -446,7 +446,7 @@ impl Differences {
 
     /// The changes, in the order they were first seen.
     #[must_use]
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[ChangeGroup] {
         &self.groups
     }
 
@@ -472,7 +472,7 @@ impl Differences {
     }
 }
 
-impl Group {
+impl ChangeGroup {
     /// A text that is the same for changes that differ only in what is each minion's own.
     #[must_use]
     pub fn alike(&self) -> String {
@@ -512,7 +512,7 @@ struct OriginPair {
 }
 
 impl OriginPair {
-    fn of(comparison: &Comparison<'_, '_>, subject: Subject, minion: Minion) -> Self {
+    fn of(comparison: &Comparison<'_, '_>, subject: ComparedResult, minion: Minion) -> Self {
         let own = MinionNames::of(&minion);
         OriginPair {
             sides: comparison.origins(subject, &comparison.examples(minion)),
@@ -558,7 +558,7 @@ impl ChangeOrigins {
 
 /// The common part of changes that are reported once.
 fn key_of(
-    subject: Subject,
+    subject: ComparedResult,
     is_lost: bool,
     change: &Change,
     origins: [Option<&ValuePosition>; 2],
@@ -567,7 +567,7 @@ fn key_of(
     format!(
         "{:?}",
         (
-            (subject == Subject::Pillar, is_lost),
+            (subject == ComparedResult::Pillar, is_lost),
             &change.path,
             text(&change.old),
             text(&change.new),

@@ -69,12 +69,12 @@ pub fn by_reason<'e, E: std::fmt::Display>(
 }
 
 /// The errors of one state, with the paths of the files that were read there.
-type Side<'s, F> = (&'s [Error], F);
+type ErrorsWithFiles<'s, F> = (&'s [Error], F);
 
 /// The turn of each error of two states: those that are new, those that are gone, and those that stay.
 pub(crate) fn turns<'r>(
-    (old, old_files): Side<'_, impl Iterator<Item = &'r str>>,
-    (new, new_files): Side<'_, impl Iterator<Item = &'r str>>,
+    (old, old_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,
+    (new, new_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,
 ) -> Vec<(ErrorTurn, Error)> {
     let (before, after) = (texts(old, old_files), texts(new, new_files));
     let known = |texts: &[String]| texts.iter().cloned().collect::<HashSet<String>>();

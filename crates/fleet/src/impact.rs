@@ -36,7 +36,7 @@ struct ImpactSearch<'r, 'e> {
 struct SharedOutcome {
     outcome: Arc<Outcome>,
     is_reached: bool,
-    origin: Arc<Origin>,
+    origin: Arc<ValueOrigin>,
 }
 
 /// The facts about a minion.
@@ -77,7 +77,7 @@ struct ReachSoFar<'r> {
 
 /// The origin of a value, and the secrets in it.
 #[derive(Debug, Default)]
-struct Origin {
+struct ValueOrigin {
     spot: Option<ValuePosition>,
     /// The places of the value and of all values in it.
     places: Vec<PlaceOfValue>,
@@ -95,7 +95,7 @@ struct OfFormula {
 #[derive(Debug, Clone)]
 struct OfValue {
     value: Value,
-    origin: Arc<Origin>,
+    origin: Arc<ValueOrigin>,
     minions: Vec<String>,
     /// One of them.
     example: Minion,
@@ -220,10 +220,10 @@ impl<'r, 'e> ImpactSearch<'r, 'e> {
     }
 
     /// The origin of the value in question.
-    fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<Origin> {
+    fn origin(&self, index: usize, outcome: &Outcome, minion: &Minion) -> Option<ValueOrigin> {
         let (value, keys) = (self.what.value(outcome)?, self.what.keys());
         let origins = self.fleet.origins(index, minion)?;
-        Some(Origin {
+        Some(ValueOrigin {
             spot: origins.at(&keys, &value),
             places: origins.places_below(&keys),
             secret_paths: origins.secret_paths(&keys, &value),

@@ -29,11 +29,11 @@ pub struct Summary {
 /// Equal messages, in the order they were first seen.
 struct Groups<T> {
     by_text: HashMap<(Option<usize>, String), usize>,
-    groups: Vec<Group<T>>,
+    groups: Vec<MessageGroup<T>>,
     more: usize,
 }
 
-struct Group<T> {
+struct MessageGroup<T> {
     first: T,
     task: Option<usize>,
     minions: Vec<String>,
@@ -62,7 +62,7 @@ impl<T: Clone + ToString> Groups<T> {
             }
         } else if self.groups.len() < MAX_GROUPS {
             self.by_text.insert(key, self.groups.len());
-            self.groups.push(Group {
+            self.groups.push(MessageGroup {
                 first: message.clone(),
                 task,
                 minions: vec![id.into()],
@@ -74,7 +74,7 @@ impl<T: Clone + ToString> Groups<T> {
     }
 }
 
-impl<T> Group<T> {
+impl<T> MessageGroup<T> {
     fn note(&self, formulas: &[String]) -> String {
         let ids = self.minions.join(", ");
         let more = if self.count > self.minions.len() {

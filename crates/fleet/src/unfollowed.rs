@@ -19,7 +19,7 @@ pub struct UnfollowedPlace {
 }
 
 /// A file that may be a template or states, as text.
-struct Text {
+struct FileAsText {
     path: String,
     shown: String,
     text: Arc<str>,
@@ -54,7 +54,7 @@ pub(crate) fn unfollowed(
 }
 
 /// A file of states, or a template; `None` for others.
-fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<Text>> {
+fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<FileAsText>> {
     let fetched = engine.fetch(&SaltPath::from_relative(&path), saltenv)?;
     let Fetched::Found { on_disk, bytes } = fetched else {
         return Ok(None);
@@ -65,7 +65,7 @@ fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<Text>>
             || text.contains("{{")
             || text.contains("{%")
     });
-    Ok(text.map(|text| Text {
+    Ok(text.map(|text| FileAsText {
         shown: on_disk.display().to_string(),
         text: text.into(),
         path,
@@ -73,7 +73,7 @@ fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<Text>>
 }
 
 /// The places where a file is loaded or named, then those of its formula that compute the name of what they load.
-fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<UnfollowedPlace> {
+fn using(asked: &str, texts: &[FileAsText], survey: &Survey) -> Vec<UnfollowedPlace> {
     let used = survey.used_files().filter(|(path, _)| *path == asked);
     let loaded: Vec<&Place> = used.map(|(_, place)| place).collect();
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn using(asked: &str, texts: &[Text], survey: &Survey) -> Vec<UnfollowedPlace> {
 }
 
 /// The places where the first key of a fact is a word.
-fn naming(path: &[Key], texts: &[Text]) -> Vec<UnfollowedPlace> {
+fn naming(path: &[Key], texts: &[FileAsText]) -> Vec<UnfollowedPlace> {
     let Some(name) = path.first().map(ToString::to_string) else {
         return Vec::new();
     };
@@ -113,7 +113,7 @@ fn named(place: Place) -> UnfollowedPlace {
     }
 }
 
-impl Text {
+impl FileAsText {
     /// The first place of a text that is not a part of a longer name.
     fn word(&self, word: &str) -> Option<Place> {
         let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');

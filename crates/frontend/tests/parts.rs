@@ -14,8 +14,8 @@ use mapstack_fleet::{
     AnswerRecord, Fleet, MaskedFleet, Masking, Minions, Pace, RecordingFileServer, Shard, Summary,
 };
 use mapstack_frontend::outputs::{Output, Sink, write_fleet, write_minions};
-use mapstack_frontend::parts::{End, PartWriter, Parts, Run};
-use mapstack_report::fleet::{FleetParts, Form, Format};
+use mapstack_frontend::parts::{End, PartSet, PartWriter, Run};
+use mapstack_report::fleet::{FleetForm, FleetParts, Format};
 use proptest::prelude::*;
 
 /// The version that parts are written and read with.
@@ -88,13 +88,13 @@ impl Job {
         }
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> FleetForm {
         let keys = |keys: &[&str]| -> Vec<(String, KeyPath)> {
             let path = |key: &&str| ((*key).to_owned(), KeyPath::split(key, ":").unwrap());
             keys.iter().map(path).collect()
         };
         let what = FleetParts::of(keys(&self.table), keys(&self.counts), Some(self.format));
-        Form::new(self.format, what, false, vec!["users".into(), "ntp".into()])
+        FleetForm::new(self.format, what, false, vec!["users".into(), "ntp".into()])
     }
 
     /// Compute the minions of a part, or all, and hand them to an output that is made for the form.
@@ -127,7 +127,7 @@ impl Job {
         (out, said)
     }
 
-    fn run(&self, all: &[String], form: &Form) -> Run {
+    fn run(&self, all: &[String], form: &FleetForm) -> Run {
         Run {
             version: VERSION.into(),
             minions: all.len(),
@@ -147,7 +147,7 @@ impl Job {
 }
 
 /// All that is said beside what is printed.
-fn said(summary: &Summary, form: &Form) -> String {
+fn said(summary: &Summary, form: &FleetForm) -> String {
     let counts = [
         summary.minions,
         summary.done,
@@ -172,7 +172,7 @@ fn said(summary: &Summary, form: &Form) -> String {
 }
 
 fn merged(directory: &Path) -> Result<(Vec<u8>, String), String> {
-    let parts = Parts::open(directory, VERSION).map_err(|e| e.to_string())?;
+    let parts = PartSet::open(directory, VERSION).map_err(|e| e.to_string())?;
     let form = parts.form();
     let mut out = Vec::new();
     let sink = Sink::stream(&form, &mut out).unwrap();
@@ -347,7 +347,7 @@ fn what_does_not_belong_together_is_refused() {
 fn parts_of_another_version_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     Job::of(&KINDS).write_parts(2, directory.path());
-    let error = Parts::open(directory.path(), "2").err().unwrap();
+    let error = PartSet::open(directory.path(), "2").err().unwrap();
     let says = "the parts were computed by mapstack 1, and this is 2";
     assert_eq!(error.to_string(), says);
 }

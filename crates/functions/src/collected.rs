@@ -60,7 +60,7 @@ impl UnansweredCalls {
             known.minions.insert(minion);
             calls.last = Some(key);
         }
-        Obj::native(Answer)
+        Obj::native(PlaceholderAnswer)
     }
 
     /// Note where the last call of a function was made, in a template of this name.
@@ -82,12 +82,12 @@ fn placed(place: &TemplatePlace, shown: &str) -> String {
 }
 
 /// A placeholder for an answer: whatever a template does with it gives another one, as far as Python leaves a choice.
-struct Answer;
+struct PlaceholderAnswer;
 
 /// The text that it prints.
 const TEXT: &str = "unanswered";
 
-impl Object for Answer {
+impl Object for PlaceholderAnswer {
     fn type_name(&self) -> &'static str {
         "answer"
     }
@@ -99,12 +99,12 @@ impl Object for Answer {
     fn attr(&self, _: &dyn Interpreter, name: &str) -> Option<Obj> {
         Some(match name {
             "items" => Obj::native(Pairs),
-            _ => Obj::native(Answer),
+            _ => Obj::native(PlaceholderAnswer),
         })
     }
 
     fn item(&self, _: &dyn Interpreter, _: &Obj) -> Result<Option<Obj>> {
-        Ok(Some(Obj::native(Answer)))
+        Ok(Some(Obj::native(PlaceholderAnswer)))
     }
 
     fn is_subscriptable(&self) -> bool {
@@ -116,11 +116,11 @@ impl Object for Answer {
     }
 
     fn call(&self, _: &dyn Interpreter, _: CallArgs) -> Result<Obj> {
-        Ok(Obj::native(Answer))
+        Ok(Obj::native(PlaceholderAnswer))
     }
 
     fn iter(&self) -> Option<Iter> {
-        Obj::list(vec![Obj::native(Answer)]).iter().ok()
+        Obj::list(vec![Obj::native(PlaceholderAnswer)]).iter().ok()
     }
 
     fn len(&self) -> Option<usize> {
@@ -132,7 +132,7 @@ impl Object for Answer {
     }
 
     fn slice(&self, _: &dyn Fn(usize) -> Result<[i64; 3]>) -> Option<Result<Obj>> {
-        Some(Ok(Obj::native(Answer)))
+        Some(Ok(Obj::native(PlaceholderAnswer)))
     }
 
     fn is_unknown(&self) -> bool {
@@ -157,7 +157,10 @@ impl Object for Pairs {
     }
 
     fn call(&self, _: &dyn Interpreter, _: CallArgs) -> Result<Obj> {
-        let pair = Obj::tuple(vec![Obj::native(Answer), Obj::native(Answer)]);
+        let pair = Obj::tuple(vec![
+            Obj::native(PlaceholderAnswer),
+            Obj::native(PlaceholderAnswer),
+        ]);
         Ok(Obj::list(vec![pair]))
     }
 }

@@ -7,11 +7,11 @@ use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_value::{Key, Map, Value};
 
-use super::{Table, data_or, delimiter, failed, truth_or};
+use super::{ModuleTable, data_or, delimiter, failed, truth_or};
 use crate::flow::steps;
 use crate::{Context, Flow};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("config.backup_mode", |run, vm, args| {
         let [backup] = args.bind("config.backup_mode", ["backup"])?;
         match backup {

@@ -179,10 +179,10 @@ pub trait Context {
 }
 
 /// A function: `salt['module.name'](args)`.
-pub type Function = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_render::Result<Obj>;
+pub type ContextFunction = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_render::Result<Obj>;
 
 /// A module's functions with their full names.
-pub type Table = &'static [(&'static str, Function)];
+pub type ModuleTable = &'static [(&'static str, ContextFunction)];
 
 /// The object at a key in live data; the key is text with delimiters, or its steps.
 ///

@@ -4,10 +4,10 @@ use mapstack_render::{Error, Obj, Result, required};
 
 use super::filter_by::copied;
 use super::slsutil::update;
-use super::{Table, failed, look, truth_or};
+use super::{ModuleTable, failed, look, truth_or};
 use crate::{Context, Flow};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("defaults.get", |run, _, args| {
         let [key, default] = args.bind("defaults.get", ["key", "default"])?;
         let key = required(key, "defaults.get", "key")?;

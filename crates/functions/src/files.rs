@@ -11,10 +11,10 @@ use mapstack_value::{Str, posixpath};
 
 use super::on_machine::{as_text, opened};
 use super::paths::dirname;
-use super::{Table, comparable, config, failed, refused, text, truth_or};
+use super::{ModuleTable, comparable, config, failed, refused, text, truth_or};
 use crate::{Context, OnMachine};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("cp.cache_dir", cache_dir),
     ("cp.cache_file", |run, _, args| {
         let names = ["path", "saltenv", "source_hash", "verify_ssl", "use_etag"];

@@ -6,11 +6,11 @@ use mapstack_render::python::{hash_key, to_str};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_value::Key;
 
-use super::{Table, delimiter, filter_by, is_true, look};
+use super::{ModuleTable, delimiter, filter_by, is_true, look};
 use crate::flow::steps;
 use crate::{Context, Flow};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("grains.equals", |run, _, args| {
         let [key, value] = args.bind("grains.equals", ["key", "value"])?;
         let key = required(key, "grains.equals", "key")?;

@@ -4,9 +4,9 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::python::{filter, hmac, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 
-use super::{Table, refused, text};
+use super::{ModuleTable, refused, text};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("hashutil.base64_b64decode", |_, vm, args| {
         apply(vm, args, "hashutil.base64_b64decode", "base64_decode")
     }),

@@ -49,7 +49,7 @@ pub use calls::{Call, CallError, Functions};
 pub use collected::UnansweredCalls;
 pub use config::{normalized_mode, scheme};
 use context::look;
-pub use context::{Context, Function, OnMachine, Table};
+pub use context::{Context, ContextFunction, ModuleTable, OnMachine};
 pub use endless::Endless;
 pub use file_find::{regex_of_name, types_of_files};
 pub use flow::Flow;
@@ -73,7 +73,7 @@ pub use tree_plugins::{PillarCall, PluginAnswer, tree_ext_pillar, tree_top};
 pub use unanswered::{UnansweredCall, stub_file};
 
 /// Every module.
-pub const TABLES: &[Table] = &[
+pub const TABLES: &[ModuleTable] = &[
     config::TABLE,
     defaults::TABLE,
     files::TABLE,

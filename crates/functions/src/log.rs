@@ -3,10 +3,10 @@
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
 use mapstack_render::{CallArgs, Obj, Result, required};
 
-use super::Table;
+use super::ModuleTable;
 use crate::Context;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("log.debug", |run, _, args| {
         log(run, "log.debug", "debug", args)
     }),

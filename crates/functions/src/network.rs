@@ -10,11 +10,11 @@ use mapstack_render::python::{Address, Network, repr, to_str};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
-use super::{Table, text, truth_or};
+use super::{ModuleTable, text, truth_or};
 use crate::Context;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("network.calc_net", |_, _, args| {
         let [address, mask] = args.bind("network.calc_net", ["ip_addr", "netmask"])?;
         calc_net(&required(address, "network.calc_net", "ip_addr")?, mask)

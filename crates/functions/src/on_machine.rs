@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_loader::{Deployed, Fetched, FileReadKind, Fnmatch, Tree, has_magic};
+use mapstack_loader::{Deployed, Fetched, FileReadKind, FileTree, Fnmatch, has_magic};
 use mapstack_render::jinja::Vm;
 use mapstack_render::python::{Anchor, Pattern, hash};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
@@ -43,7 +43,7 @@ impl OnMachine {
     /// It cannot be read, or is a link out of the folders.
     pub fn at(
         deployed: &Deployed,
-        files: &Tree,
+        files: &FileTree,
         path: &str,
     ) -> mapstack_diagnostic::Result<Option<(Self, FileReadKind)>> {
         if deployed.local(path).is_none() {
@@ -284,29 +284,29 @@ enum Criterion {
 }
 
 /// The options of `file.find`, as far as they only look at names and types.
-struct Search {
+struct FileSearch {
     criteria: Vec<Criterion>,
     least: i64,
     most: i64,
 }
 
 /// The result of reading the options.
-enum Options {
-    Search(Search),
+enum FindOptions {
+    Search(FileSearch),
     /// Why the call is wrong, in the reference's words.
     Wrong(String),
     /// The machine itself has to answer.
     OfMachine,
 }
 
-fn options(args: CallArgs) -> Result<Options> {
-    let mut search = Search {
+fn options(args: CallArgs) -> Result<FindOptions> {
+    let mut search = FileSearch {
         criteria: Vec::new(),
         least: 0,
         most: i64::MAX,
     };
     if args.positional.len() > 1 {
-        return Ok(Options::OfMachine);
+        return Ok(FindOptions::OfMachine);
     }
     for (name, value) in args.named {
         let value = &value;
@@ -322,7 +322,7 @@ fn options(args: CallArgs) -> Result<Options> {
             "mindepth" => search.least = depth().unwrap_or(0),
             "maxdepth" => search.most = depth().unwrap_or(i64::MAX),
             "name" | "iname" | "regex" | "iregex" | "type" if !value.truthy()? => {
-                return Ok(Options::Wrong(format!(
+                return Ok(FindOptions::Wrong(format!(
                     "missing value for \"{name}\" option"
                 )));
             }
@@ -336,23 +336,23 @@ fn options(args: CallArgs) -> Result<Options> {
                     Ok(pattern) => search.criteria.push(Criterion::Name(pattern)),
                     Err(_) => {
                         let why = format!("invalid regular expression: \"{given}\"");
-                        return Ok(Options::Wrong(why));
+                        return Ok(FindOptions::Wrong(why));
                     }
                 }
             }
             "type" => match types_of_files(&given) {
                 Ok(kinds) => search.criteria.push(Criterion::Kind(kinds)),
-                Err(why) => return Ok(Options::Wrong(why)),
+                Err(why) => return Ok(FindOptions::Wrong(why)),
             },
             "owner" | "group" | "mtime" | "size" | "grep" | "print" | "delete" | "exec"
-            | "test" => return Ok(Options::OfMachine),
-            other => return Ok(Options::Wrong(format!("invalid option \"{other}\""))),
+            | "test" => return Ok(FindOptions::OfMachine),
+            other => return Ok(FindOptions::Wrong(format!("invalid option \"{other}\""))),
         }
     }
-    Ok(Options::Search(search))
+    Ok(FindOptions::Search(search))
 }
 
-impl Search {
+impl FileSearch {
     fn fits(&self, vm: &Vm<'_>, path: &str, is_directory: bool) -> Result<bool> {
         let name = split(path).1;
         for criterion in &self.criteria {
@@ -375,9 +375,9 @@ fn find(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Result<Op
         return Ok(None);
     };
     let search = match options(args)? {
-        Options::Search(search) => search,
-        Options::Wrong(why) => return Ok(Some(Obj::from(format!("error: {why}")))),
-        Options::OfMachine => return Ok(None),
+        FindOptions::Search(search) => search,
+        FindOptions::Wrong(why) => return Ok(Some(Obj::from(format!("error: {why}")))),
+        FindOptions::OfMachine => return Ok(None),
     };
     let mut found = Vec::new();
     for top in tops {

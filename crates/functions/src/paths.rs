@@ -3,9 +3,9 @@
 use mapstack_render::{Error, Obj, Result, required};
 use mapstack_value::{Str, posixpath};
 
-use super::Table;
+use super::ModuleTable;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("file.basename", |_, _, args| {
         let [path] = args.bind("file.basename", ["path"])?;
         let path = path_text(&required(path, "file.basename", "path")?)?;

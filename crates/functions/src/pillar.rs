@@ -9,11 +9,11 @@ use mapstack_render::python::{endless, hash_key};
 use mapstack_render::{CallArgs, DictRef, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::Key;
 
-use super::{Table, comparable, delimiter, failed, filter_by, look, truth_or};
+use super::{ModuleTable, comparable, delimiter, failed, filter_by, look, truth_or};
 use crate::flow::steps;
 use crate::{Context, Flow};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("pillar.data", |run, _, args| {
         items(run, args, "pillar.data")
     }),

@@ -6,11 +6,11 @@ use mapstack_render::python::{Twister, as_index, filter, hash, int, repr, to_str
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Int;
 
-use super::{Table, refused, truth_or};
+use super::{ModuleTable, refused, truth_or};
 use crate::Context;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("random.get_str", get_str),
     ("random.hash", |_, vm, args| {
         let [value, algorithm] = args.bind("random.hash", ["value", "algorithm"])?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack_render::Obj;
 use mapstack_value::{Map, Value};
 
-use super::{Table, failed};
+use super::{ModuleTable, failed};
 
 /// The kinds of modules that `saltutil.sync_all` copies, each from a directory of this name behind an underscore.
 const FORMS: [&str; 19] = [
@@ -33,7 +33,7 @@ const FORMS: [&str; 19] = [
 /// The files that are copied.
 const SUFFIXES: [&str; 4] = [".py", ".pyx", ".so", ".zip"];
 
-pub(super) const TABLE: Table = &[("saltutil.list_extmods", |run, vm, args| {
+pub(super) const TABLE: ModuleTable = &[("saltutil.list_extmods", |run, vm, args| {
     let [] = args.bind("saltutil.list_extmods", [])?;
     let mut envs = run.envs();
     let own = run.saltenv().to_string();

@@ -8,19 +8,23 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, check_extent, req
 use mapstack_value::{Str, Value, json};
 use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating, load_plain};
 
-use super::{Table, ini, refused, text};
+use super::{ModuleTable, ini, refused, text};
 use crate::Context;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("slsutil.deserialize", deserialize),
     ("slsutil.serialize", serialize),
 ];
 
 /// Named arguments for the serializer.
-type Options = Vec<(String, Obj)>;
+type SerializerOptions = Vec<(String, Obj)>;
 
 /// The first two arguments, and those for the serializer.
-fn arguments(args: CallArgs, function: &str, second: &str) -> Result<(Obj, Obj, Options)> {
+fn arguments(
+    args: CallArgs,
+    function: &str,
+    second: &str,
+) -> Result<(Obj, Obj, SerializerOptions)> {
     let (own, options): (Vec<_>, Vec<_>) = args
         .named
         .into_iter()

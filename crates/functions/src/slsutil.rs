@@ -9,10 +9,10 @@ use mapstack_render::python::{as_index, endless, hash_key, wrap};
 use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
 use mapstack_value::{Extent, Key, Value};
 
-use super::{Table, data_or, refused, text, truth_or};
+use super::{ModuleTable, data_or, refused, text, truth_or};
 use crate::{Context, Flow};
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("slsutil.banner", banner),
     ("slsutil.boolstr", |_, _, args| {
         let [value, yes, no] = args.bind("slsutil.boolstr", ["value", "true", "false"])?;

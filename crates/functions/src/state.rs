@@ -3,9 +3,9 @@
 use mapstack_loader::Fnmatch;
 use mapstack_render::{CallArgs, Obj, required};
 
-use super::{Table, failed, files};
+use super::{ModuleTable, failed, files};
 
-pub(super) const TABLE: Table = &[("state.sls_exists", |run, _, args| {
+pub(super) const TABLE: ModuleTable = &[("state.sls_exists", |run, _, args| {
     let CallArgs { positional, named } = args;
     // Whatever else is given is for the state compiler, but for the saltenv.
     let (own, other): (Vec<_>, Vec<_>) = named

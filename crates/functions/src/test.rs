@@ -5,10 +5,10 @@ use mapstack_render::python::{filter, repr};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, MapKind, Str};
 
-use super::{Table, text, truth_or};
+use super::{ModuleTable, text, truth_or};
 use crate::Context;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("test.arg", |_, _, args| {
         let CallArgs { positional, named } = args;
         Ok(pair(Obj::tuple(positional), mapping(named)))

@@ -14,8 +14,8 @@ use mapstack_diagnostic::Result;
 use mapstack_loader::SaltPath;
 use mapstack_render::jinja::{Limits, Request, Vm, request};
 use mapstack_render::sandbox::{
-    FunctionAnswer, FunctionFiles, FunctionJob, Interpreter, Loader, RenderJob, Source, Tree,
-    TreeCall, call_tree, render_by_tree,
+    FunctionAnswer, FunctionFiles, FunctionJob, Interpreter, Loader, ModuleHost, RenderJob,
+    TemplateSource, TreeCall, call_tree, render_by_tree,
 };
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value, weight};
@@ -227,7 +227,7 @@ pub fn tree_call(
         arguments: arguments?,
         keywords: keywords?,
     };
-    let files = Files::new(run);
+    let files = ModuleTree::new(run);
     let (answer, changed) = perform(&files, vm, job).map_err(|error| named(name, error))?;
     for (number, value) in changed {
         if let Some(argument) = args.positional.get(number) {
@@ -286,7 +286,7 @@ fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str, is_in_salt: bool
         arguments: Vec::new(),
         keywords: Vec::new(),
     };
-    let has = match perform(&Files::new(run), vm, job) {
+    let has = match perform(&ModuleTree::new(run), vm, job) {
         Ok((FunctionAnswer::Names(names), _)) => names.iter().any(|name| **name == *"render"),
         Ok((FunctionAnswer::Missing(_), _)) => false,
         Ok(_) | Err(_) => true,
@@ -307,9 +307,9 @@ pub fn tree_render(
     job: RenderJob,
 ) -> mapstack_render::Result<(FunctionAnswer, bool)> {
     vm.burn(COST)?;
-    let files = Files {
+    let files = ModuleTree {
         saltenv: job.saltenv.clone(),
-        ..Files::new(run)
+        ..ModuleTree::new(run)
     };
     let made = files.deeper(
         |bounds| {
@@ -400,7 +400,7 @@ pub fn tree_runner(
         arguments: call.arguments,
         keywords,
     };
-    let files = Files::new(run);
+    let files = ModuleTree::new(run);
     let (answer, _) = perform(&files, vm, job)?;
     Ok(match answer {
         FunctionAnswer::Value(value) => {
@@ -437,7 +437,7 @@ fn loaded(
         arguments: Vec::new(),
         keywords: Vec::new(),
     };
-    let loaded = Rc::new(match perform(&Files::new(run), vm, job) {
+    let loaded = Rc::new(match perform(&ModuleTree::new(run), vm, job) {
         Ok((FunctionAnswer::Names(names), _)) => Loaded::Names(names),
         Ok((FunctionAnswer::Missing(why), _)) => Loaded::Missing(why),
         Ok((FunctionAnswer::Value(_) | FunctionAnswer::Text(_), _)) | Err(_) => Loaded::Unknown,
@@ -448,7 +448,7 @@ fn loaded(
 }
 
 pub(crate) fn perform(
-    files: &Files<'_>,
+    files: &ModuleTree<'_>,
     vm: &Vm<'_>,
     job: FunctionJob,
 ) -> mapstack_render::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
@@ -510,7 +510,7 @@ fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
 #[derive(Default)]
 pub(crate) struct TreeFunctionFiles {
     /// The likeliest first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<TemplateSource>,
     /// True if a file has the name of the module. It replaces Salt's module of that name.
     is_own: bool,
 }
@@ -584,7 +584,7 @@ fn own_file(
     loader: Loader,
     module: &str,
     env: &Str,
-) -> mapstack_render::Result<Option<Source>> {
+) -> mapstack_render::Result<Option<TemplateSource>> {
     let directory = loader.directory();
     for path in [
         format!("{directory}/{module}.py"),
@@ -593,7 +593,7 @@ fn own_file(
         let text = run.module_text(&path, env).map_err(|e| unreadable(&e))?;
         if let Some(text) = text {
             let name = path.into();
-            return Ok(Some(Source { name, text }));
+            return Ok(Some(TemplateSource { name, text }));
         }
     }
     if matches!(loader, Loader::Runners | Loader::Pillar | Loader::Tops) {
@@ -601,7 +601,7 @@ fn own_file(
         let found = run.extension(kind, &format!("{module}.py"));
         if let Some((path, text)) = found.map_err(|e| unreadable(&e))? {
             let name = path.into();
-            return Ok(Some(Source { name, text }));
+            return Ok(Some(TemplateSource { name, text }));
         }
     }
     Ok(None)
@@ -613,10 +613,10 @@ fn by_virtual_name(
     loader: Loader,
     module: &str,
     envs: &[Str],
-) -> mapstack_render::Result<Vec<Source>> {
+) -> mapstack_render::Result<Vec<TemplateSource>> {
     let directory = format!("{}/", loader.directory());
     let quoted = [format!("'{module}'"), format!("\"{module}\"")];
-    let mut found: Vec<Source> = Vec::new();
+    let mut found: Vec<TemplateSource> = Vec::new();
     for env in envs {
         let mut files = run
             .module_files(env, &directory)
@@ -632,7 +632,7 @@ fn by_virtual_name(
                 && quoted.iter().any(|name| text.contains(&**name))
             {
                 let name = Str::from(&*path);
-                found.push(Source { name, text });
+                found.push(TemplateSource { name, text });
             }
         }
     }
@@ -653,7 +653,7 @@ fn unreadable(error: &mapstack_diagnostic::Error) -> Box<Error> {
 }
 
 /// The tree for the modules of one call.
-pub(crate) struct Files<'r> {
+pub(crate) struct ModuleTree<'r> {
     run: &'r dyn TreeContext,
     /// The saltenv that code imports files from.
     saltenv: Str,
@@ -662,9 +662,9 @@ pub(crate) struct Files<'r> {
     has_read_secrets: Cell<bool>,
 }
 
-impl<'r> Files<'r> {
+impl<'r> ModuleTree<'r> {
     pub(crate) fn new(run: &'r dyn TreeContext) -> Self {
-        Files {
+        ModuleTree {
             run,
             saltenv: Str::default(),
             grains: None,
@@ -673,18 +673,18 @@ impl<'r> Files<'r> {
     }
 }
 
-impl<'r> Files<'r> {
+impl<'r> ModuleTree<'r> {
     /// The tree for modules of grains, which see only the grains of a configuration; functions that ask for more get those
     /// that were computed so far.
     pub(crate) fn with_grains(run: &'r dyn TreeContext, set: &'r Map, so_far: &'r Map) -> Self {
-        Files {
+        ModuleTree {
             grains: Some((set, so_far)),
-            ..Files::new(run)
+            ..ModuleTree::new(run)
         }
     }
 }
 
-impl Files<'_> {
+impl ModuleTree<'_> {
     /// Work in the sandbox, one level deeper.
     fn deeper<T>(
         &self,
@@ -708,7 +708,7 @@ impl Files<'_> {
     }
 }
 
-impl Tree for Files<'_> {
+impl ModuleHost for ModuleTree<'_> {
     fn find(&self, loader: Loader, name: &str) -> mapstack_render::Result<FunctionFiles> {
         let TreeFunctionFiles { sources, is_own } = shipped(self.run, loader, name)?;
         let is_known = match loader {
@@ -746,13 +746,13 @@ impl Tree for Files<'_> {
         self.has_read_secrets.set(true);
     }
 
-    fn file(&self, uri: &str) -> mapstack_render::Result<Option<Source>> {
+    fn file(&self, uri: &str) -> mapstack_render::Result<Option<TemplateSource>> {
         let error = |message| Error::new(ErrorKind::Nested, message);
         let asked = SaltPath::parse(uri).map_err(|e| error(format!("{uri}: {e}")))?;
         let saltenv = asked.saltenv().unwrap_or(&self.saltenv);
         let text = self.run.module_text(asked.as_str(), saltenv);
         let text = text.map_err(|e| unreadable(&e))?;
         let name = Str::from(asked.as_str());
-        Ok(text.map(|text| Source { name, text }))
+        Ok(text.map(|text| TemplateSource { name, text }))
     }
 }

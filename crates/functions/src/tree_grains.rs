@@ -13,7 +13,7 @@ use mapstack_value::{Key, Map, Str, Value, text_for_bytes};
 
 use crate::Functions;
 use crate::calls::{Call, CallError};
-use crate::tree::{Files, TreeContext, module_of, perform};
+use crate::tree::{ModuleTree, TreeContext, module_of, perform};
 
 /// A minion's grains with those that the tree computes.
 #[derive(Debug, Default)]
@@ -227,7 +227,7 @@ impl GrainsWork<'_> {
             // The grains so far are asked for by functions that take them: others answer alike for all minions.
             keywords: Vec::new(),
         };
-        let files = Files::with_grains(self.run, self.set, &self.made.grains);
+        let files = ModuleTree::with_grains(self.run, self.set, &self.made.grains);
         perform(&files, self.vm, job).map(|(answer, _)| answer)
     }
 

@@ -5,7 +5,7 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::sandbox::{FunctionAnswer, FunctionJob, Loader};
 use mapstack_value::{Map, Str, Value, weight};
 
-use crate::tree::{COST, Files, TreeContext, perform, shipped};
+use crate::tree::{COST, ModuleTree, TreeContext, perform, shipped};
 
 /// A call of an external pillar.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ fn answer(
         return Ok(PluginAnswer::None);
     }
     vm.burn(COST)?;
-    let (answer, changed) = perform(&Files::new(run), vm, job)?;
+    let (answer, changed) = perform(&ModuleTree::new(run), vm, job)?;
     Ok(match answer {
         FunctionAnswer::Value(value) => {
             vm.burn(weight(&value) / 64)?;

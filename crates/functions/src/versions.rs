@@ -11,10 +11,10 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::Value;
 
-use super::{Table, refused, truth_or};
+use super::{ModuleTable, refused, truth_or};
 use crate::Context;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("lowpkg.version_cmp", |run, vm, args| {
         let args = Versions::of(args, "lowpkg.version_cmp", ["ver1", "ver2"])?;
         warn_of_master(run, "lowpkg.version_cmp");

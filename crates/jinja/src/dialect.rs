@@ -11,7 +11,7 @@ use mapstack_value::{Str, quote_str};
 
 use super::named::{self, Conversion, NamedFunction};
 use super::output::SourceMap;
-use super::scope::Layer;
+use super::scope::ScopeChain;
 use super::vm::Vm;
 
 /// A filter: `input|name(args)`.
@@ -46,7 +46,7 @@ type ByName<T> = IndexMap<&'static str, T, FixedState>;
 pub struct Builtins {
     filters: ByName<Filter>,
     tests: ByName<Test>,
-    globals: fn() -> Rc<Layer>,
+    globals: fn() -> Rc<ScopeChain>,
 }
 
 impl Builtins {
@@ -54,7 +54,7 @@ impl Builtins {
     pub fn new(
         filters: impl IntoIterator<Item = (&'static str, Filter)>,
         tests: impl IntoIterator<Item = (&'static str, Test)>,
-        globals: fn() -> Rc<Layer>,
+        globals: fn() -> Rc<ScopeChain>,
     ) -> Self {
         Builtins {
             filters: by_name(filters),
@@ -87,7 +87,7 @@ impl Builtins {
 
     /// The names that every template has.
     #[must_use]
-    pub fn globals(&self) -> Rc<Layer> {
+    pub fn globals(&self) -> Rc<ScopeChain> {
         (self.globals)()
     }
 }

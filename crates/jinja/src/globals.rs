@@ -12,22 +12,22 @@ use mapstack_value::{MapKind, Str};
 
 use super::job::call_in_render;
 use super::named::NamedFunction;
-use super::scope::{Layer, Names};
+use super::scope::{Names, ScopeChain};
 use super::vm::Vm;
 
 /// Jinja2's own globals.
-pub fn builtins() -> Rc<Layer> {
+pub fn builtins() -> Rc<ScopeChain> {
     thread_local! {
         // Functions without state, so every render on a thread can share them.
-        static BUILTINS: Rc<Layer> = Layer::over(
-            TABLE.iter().map(|(name, call)| (Str::from(*name), Function::object(name, *call))).collect::<Names>(),
+        static BUILTINS: Rc<ScopeChain> = ScopeChain::over(
+            TABLE.iter().map(|(name, call)| (Str::from(*name), RustFunction::object(name, *call))).collect::<Names>(),
             None,
         );
     }
     BUILTINS.with(Rc::clone)
 }
 
-/// The code of a [`Function`].
+/// The code of a [`RustFunction`].
 pub type Call = fn(&Vm<'_>, CallArgs) -> Result<Obj>;
 
 const TABLE: &[(&str, Call)] = &[
@@ -41,12 +41,12 @@ const TABLE: &[(&str, Call)] = &[
 
 /// A function that is implemented in Rust, as an object that templates can call.
 #[derive(Clone, Copy)]
-pub struct Function {
+pub struct RustFunction {
     name: &'static str,
     call: Call,
 }
 
-impl Object for Function {
+impl Object for RustFunction {
     fn type_name(&self) -> &'static str {
         "function"
     }
@@ -79,10 +79,10 @@ impl Object for Function {
     }
 }
 
-impl Function {
+impl RustFunction {
     /// The function as an object.
     pub fn object(name: &'static str, call: Call) -> Obj {
-        Obj::native(Function { name, call })
+        Obj::native(RustFunction { name, call })
     }
 
     /// Call the function.

@@ -33,7 +33,7 @@ mod tracer;
 mod vm;
 
 pub use crate::syntax::{
-    DO, Form, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, ast, bound, parse, visit,
+    DO, LOOP_CONTROLS, Node, Syntax, SyntaxError, Tag, TagForm, ast, bound, parse, visit,
 };
 pub use cache::TemplateCache;
 pub use compile::compile;
@@ -49,9 +49,9 @@ pub use mapstack_pyobject::{
 };
 pub use module::attributes;
 pub use named::{Conversion, NamedFunction};
-pub use output::{Origin, Output, SourceMap};
+pub use output::{Output, OutputOrigin, SourceMap};
 pub use render::{RenderResult, render};
-pub use scope::{Layer, Names};
+pub use scope::{Names, ScopeChain};
 pub use taint::Taint;
 pub use tracer::{Evaluated, Table, Tracer};
 pub use vm::{Request, Vm};

@@ -9,7 +9,7 @@ use crate::syntax::ast::{Span, Template};
 
 /// The origin of a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum OutputOrigin {
     /// Literal text of the template: every byte maps to one byte of source.
     Literal,
     /// Printed by the expression or tag at the span.
@@ -19,11 +19,11 @@ pub enum Origin {
     Text,
 }
 
-impl Origin {
+impl OutputOrigin {
     /// True if what was printed is not literally in the template.
     #[must_use]
     pub fn is_computed(self) -> bool {
-        self != Origin::Literal
+        self != OutputOrigin::Literal
     }
 }
 
@@ -35,7 +35,7 @@ struct Chunk {
     /// Index into the list of templates.
     template: u32,
     span: Span,
-    origin: Origin,
+    origin: OutputOrigin,
 }
 
 /// The source of each part of a rendered text.
@@ -52,12 +52,12 @@ impl SourceMap {
     ///
     /// Literal text maps to the exact byte, computed text to the expression or tag that printed it.
     #[must_use]
-    pub fn locate(&self, offset: usize) -> Option<(TemplatePlace, Origin)> {
+    pub fn locate(&self, offset: usize) -> Option<(TemplatePlace, OutputOrigin)> {
         let after = self.chunks.partition_point(|c| c.start <= offset);
         let chunk = self.chunks.get(after.checked_sub(1)?)?;
         let template = self.templates.get(chunk.template as usize)?;
         let span = match chunk.origin {
-            Origin::Literal => {
+            OutputOrigin::Literal => {
                 let into = u32::try_from(offset - chunk.start).unwrap_or(u32::MAX);
                 let start = chunk.span.start.saturating_add(into).min(chunk.span.end);
                 Span {
@@ -65,7 +65,7 @@ impl SourceMap {
                     end: chunk.span.end,
                 }
             }
-            Origin::Computed | Origin::Text => chunk.span,
+            OutputOrigin::Computed | OutputOrigin::Text => chunk.span,
         };
         let place = TemplatePlace {
             template: template.name.clone(),
@@ -106,11 +106,11 @@ impl SourceMap {
     /// The output in runs of one origin, in order: where each starts, and how it came about.
     ///
     /// ```
-    /// use mapstack_jinja::{Jinja2, NoHost, Origin, Request, render};
+    /// use mapstack_jinja::{Jinja2, NoHost, OutputOrigin, Request, render};
     /// let rendered = render(Request::new(&Jinja2, "a: {{ 1 }}", &NoHost)).unwrap();
-    /// assert!(rendered.map.runs().eq([(0, Origin::Literal), (3, Origin::Computed)]));
+    /// assert!(rendered.map.runs().eq([(0, OutputOrigin::Literal), (3, OutputOrigin::Computed)]));
     /// ```
-    pub fn runs(&self) -> impl Iterator<Item = (usize, Origin)> {
+    pub fn runs(&self) -> impl Iterator<Item = (usize, OutputOrigin)> {
         self.chunks.iter().map(|chunk| (chunk.start, chunk.origin))
     }
 }
@@ -184,7 +184,7 @@ impl Output {
         text: &str,
         template: &Arc<Template>,
         span: Span,
-        origin: Origin,
+        origin: OutputOrigin,
     ) -> Result<()> {
         if text.is_empty() {
             return Ok(());

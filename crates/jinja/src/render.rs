@@ -3,7 +3,7 @@
 use mapstack_pyobject::Result;
 
 use super::output::{Output, SourceMap};
-use super::scope::{Context, Frame, Layer, Names};
+use super::scope::{Context, Frame, Names, ScopeChain};
 use super::vm::{Request, Vm};
 
 /// The result of a render.
@@ -43,7 +43,7 @@ pub fn render(mut request: Request<'_>) -> Result<RenderResult> {
         locals => {
             let mut variables = std::mem::take(&mut request.variables);
             variables.extend(locals);
-            Layer::over(variables, Some(vm.globals_now()))
+            ScopeChain::over(variables, Some(vm.globals_now()))
         }
     };
     let context = Context::new(&template, given);

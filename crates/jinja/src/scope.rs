@@ -25,33 +25,33 @@ pub type Names = IndexMap<Str, Obj, RandomState>;
 
 /// A chain of name tables, read from the front to the back.
 #[derive(Debug, Default)]
-pub struct Layer {
-    names: Table,
-    below: Option<Rc<Layer>>,
+pub struct ScopeChain {
+    names: LayerTable,
+    below: Option<Rc<ScopeChain>>,
 }
 
 /// The names of a layer.
 #[derive(Debug)]
-enum Table {
+enum LayerTable {
     Many(Rc<Names>),
     /// So few that comparing them takes less than hashing; of equal ones the last counts.
     Few(Vec<(Str, Obj)>),
 }
 
-impl Default for Table {
+impl Default for LayerTable {
     fn default() -> Self {
-        Table::Few(Vec::new())
+        LayerTable::Few(Vec::new())
     }
 }
 
-impl Table {
+impl LayerTable {
     /// More names than this are hashed.
     const FEW: usize = 8;
 
     fn get(&self, name: &str) -> Option<&Obj> {
         match self {
-            Table::Many(names) => names.get(name),
-            Table::Few(names) => {
+            LayerTable::Many(names) => names.get(name),
+            LayerTable::Few(names) => {
                 let found = names.iter().rfind(|(known, _)| same(known, name));
                 found.map(|(_, object)| object)
             }
@@ -60,8 +60,8 @@ impl Table {
 
     fn iter(&self) -> impl Iterator<Item = (&Str, &Obj)> {
         let (many, few) = match self {
-            Table::Many(names) => (Some(names.iter()), None),
-            Table::Few(names) => (
+            LayerTable::Many(names) => (Some(names.iter()), None),
+            LayerTable::Few(names) => (
                 None,
                 Some(names.iter().map(|(name, object)| (name, object))),
             ),
@@ -70,25 +70,25 @@ impl Table {
     }
 }
 
-impl From<Vec<(Str, Obj)>> for Table {
+impl From<Vec<(Str, Obj)>> for LayerTable {
     fn from(names: Vec<(Str, Obj)>) -> Self {
         if names.len() <= Self::FEW {
-            Table::Few(names)
+            LayerTable::Few(names)
         } else {
-            Table::Many(Rc::new(names.into_iter().collect()))
+            LayerTable::Many(Rc::new(names.into_iter().collect()))
         }
     }
 }
 
-impl Layer {
+impl ScopeChain {
     /// A table over another.
-    pub fn over(names: Names, below: Option<Rc<Layer>>) -> Rc<Self> {
+    pub fn over(names: Names, below: Option<Rc<ScopeChain>>) -> Rc<Self> {
         Self::sharing(Rc::new(names), below)
     }
 
-    fn sharing(names: Rc<Names>, below: Option<Rc<Layer>>) -> Rc<Self> {
-        let names = Table::Many(names);
-        Rc::new(Layer { names, below })
+    fn sharing(names: Rc<Names>, below: Option<Rc<ScopeChain>>) -> Rc<Self> {
+        let names = LayerTable::Many(names);
+        Rc::new(ScopeChain { names, below })
     }
 
     /// The object under a name.
@@ -104,7 +104,7 @@ impl Layer {
         let mut all = self
             .below
             .as_deref()
-            .map(Layer::flatten)
+            .map(ScopeChain::flatten)
             .unwrap_or_default();
         all.extend(self.names.iter().map(|(k, v)| (k.clone(), v.clone())));
         all
@@ -123,7 +123,7 @@ pub struct Context {
     /// Names that the top level hides until it binds them. Blocks do not see that.
     unset: RefCell<Vec<Str>>,
     /// The layer that was given from outside.
-    pub given: Rc<Layer>,
+    pub given: Rc<ScopeChain>,
     /// For each block, its definitions from the most derived template to the base.
     blocks: Rc<RefCell<Blocks>>,
     /// The name `self` prints.
@@ -136,7 +136,7 @@ type Blocks = HashMap<Str, Vec<BlockSource>, RandomState>;
 
 impl Context {
     /// A context for a template over given names.
-    pub fn new(template: &Arc<Template>, given: Rc<Layer>) -> Rc<Self> {
+    pub fn new(template: &Arc<Template>, given: Rc<ScopeChain>) -> Rc<Self> {
         let context = Context {
             vars: RefCell::default(),
             found: RefCell::default(),
@@ -614,10 +614,10 @@ impl Frame {
     }
 
     /// Everything visible here, as one layer for a template run "with context".
-    pub fn visible(&self) -> Rc<Layer> {
+    pub fn visible(&self) -> Rc<ScopeChain> {
         let given = self.context.given.clone();
         let layer = match &*self.context.vars.borrow() {
-            Some(vars) => Layer::sharing(vars.clone(), Some(given)),
+            Some(vars) => ScopeChain::sharing(vars.clone(), Some(given)),
             None => given,
         };
         let Some(scope) = &self.scope else {
@@ -625,7 +625,7 @@ impl Frame {
         };
         let mut bound = Vec::new();
         scope.bound(&mut bound);
-        Rc::new(Layer {
+        Rc::new(ScopeChain {
             names: bound.into(),
             below: Some(layer),
         })

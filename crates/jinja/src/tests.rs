@@ -9,7 +9,7 @@ use mapstack_pyobject::{
 };
 
 use crate::dialect::Tests;
-use crate::filters::call::{Function, builtin_of_one, callable_name, inner, method, plain};
+use crate::filters::call::{FilterFunction, builtin_of_one, callable_name, inner, method, plain};
 use crate::syntax::ast::{BinaryOp, CompareOp};
 use crate::vm::Vm;
 
@@ -168,7 +168,7 @@ pub(crate) const TABLE: Tests = &[
 ];
 
 /// A test without arguments.
-fn is(function: Function, args: CallArgs, verdict: bool) -> Result<bool> {
+fn is(function: FilterFunction, args: CallArgs, verdict: bool) -> Result<bool> {
     function.alone(args).map(|()| verdict)
 }
 
@@ -208,7 +208,7 @@ fn remainder(
     vm: &Vm<'_>,
     x: &Obj,
     args: CallArgs,
-    function: Function,
+    function: FilterFunction,
     wanted: i64,
 ) -> Result<bool> {
     function.alone(args)?;
@@ -216,7 +216,13 @@ fn remainder(
     compare(vm, CompareOp::Eq, &rest, &Obj::from(wanted))
 }
 
-fn cased(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: Function, name: &str) -> Result<bool> {
+fn cased(
+    vm: &Vm<'_>,
+    x: &Obj,
+    args: CallArgs,
+    function: FilterFunction,
+    name: &str,
+) -> Result<bool> {
     function.alone(args)?;
     method(vm, &Obj::from(to_str(x)?), name, [])?.truthy()
 }
@@ -224,7 +230,7 @@ fn cased(vm: &Vm<'_>, x: &Obj, args: CallArgs, function: Function, name: &str) -
 fn known(
     x: &Obj,
     args: CallArgs,
-    function: Function,
+    function: FilterFunction,
     exists: impl Fn(&str) -> bool,
 ) -> Result<bool> {
     function.alone(args)?;

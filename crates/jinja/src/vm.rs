@@ -18,7 +18,7 @@ use super::edit_log::EditLog;
 use super::host::Host;
 use super::module::Module;
 use super::named::{NamedFunction, NamedValues};
-use super::scope::{Frame, Layer, Names};
+use super::scope::{Frame, Names, ScopeChain};
 use super::taint::Taint;
 use super::tracer::Tracer;
 
@@ -99,7 +99,7 @@ pub struct Vm<'r> {
     /// A buffer for what is captured next.
     pub(super) spare: Cell<String>,
     /// Builtins under the render's variables: what templates loaded without context see.
-    globals: Rc<Layer>,
+    globals: Rc<ScopeChain>,
     /// Globals that loading templates has set.
     set: RefCell<Names>,
     pub(super) loaded: RefCell<ByName<Arc<Template>>>,
@@ -122,7 +122,7 @@ pub struct Vm<'r> {
 impl<'r> Vm<'r> {
     /// The state before anything has run.
     pub fn new(request: &Request<'r>) -> Self {
-        let globals = Layer::over(
+        let globals = ScopeChain::over(
             request.variables.clone(),
             Some(request.dialect.builtins().globals()),
         );
@@ -220,12 +220,12 @@ impl<'r> Vm<'r> {
     }
 
     /// The globals a template loaded now would see.
-    pub(super) fn globals_now(&self) -> Rc<Layer> {
+    pub(super) fn globals_now(&self) -> Rc<ScopeChain> {
         let set = self.set.borrow();
         if set.is_empty() {
             self.globals.clone()
         } else {
-            Layer::over(set.clone(), Some(self.globals.clone()))
+            ScopeChain::over(set.clone(), Some(self.globals.clone()))
         }
     }
 

@@ -56,14 +56,14 @@ pub use tree::HistoryStep;
 pub use why_not::{AlternativeSource, SoughtFiles, WhyNot};
 
 use flow::{PrintedTexts, SERVED, Tag, TracerFindings};
-use tracker::{Texts, Tracker};
+use tracker::{LayerTexts, Tracker};
 use tree::{At, Claim, Node};
 
 /// The layer that set each value of one run's data, and the values that it replaced.
 #[derive(Debug)]
 pub struct Lineage {
     layers: Vec<Layer>,
-    texts: Texts,
+    texts: LayerTexts,
     data: Value,
     /// The recorded steps of the run. The first query replays them to make the tree.
     notes: Mutex<Option<Tracker>>,

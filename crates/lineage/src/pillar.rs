@@ -19,7 +19,7 @@ use crate::flow::{SERVED, TracerFindings, merged, stacked};
 use crate::layers::{Layer, LayerKind, LayerMerge, Reason};
 use crate::placed::PlacedFiles;
 use crate::source::LayerText;
-use crate::tracker::Texts;
+use crate::tracker::LayerTexts;
 use crate::tree::{At, Claim, Node};
 use crate::{Lineage, Secrets};
 
@@ -78,13 +78,13 @@ struct Replay<'r> {
     recipe: &'r PillarRecipe,
     events: &'r [PillarEvent],
     layers: Vec<Layer>,
-    texts: Texts,
+    texts: LayerTexts,
     /// The number of each step that is a layer.
     numbers: Vec<Option<usize>>,
 }
 
 /// A part with its origins.
-type Part = (Value, Node);
+type PartWithOrigins = (Value, Node);
 
 impl<'r> Replay<'r> {
     fn new(recipe: &'r PillarRecipe, events: &'r [PillarEvent]) -> Self {
@@ -92,7 +92,7 @@ impl<'r> Replay<'r> {
             recipe,
             events,
             layers: Vec::new(),
-            texts: Texts::default(),
+            texts: LayerTexts::default(),
             numbers: vec![None; recipe.steps.len()],
         }
     }
@@ -100,7 +100,7 @@ impl<'r> Replay<'r> {
     /// The origins of the result. Layers have numbers in the order of merging.
     fn node(&mut self) -> Node {
         let uses = self.number();
-        let mut parts: Vec<Option<(Part, usize)>> = Vec::with_capacity(uses.len());
+        let mut parts: Vec<Option<(PartWithOrigins, usize)>> = Vec::with_capacity(uses.len());
         for (id, uses) in uses.iter().enumerate() {
             let made = match uses {
                 0 => None,
@@ -239,7 +239,11 @@ impl<'r> Replay<'r> {
     }
 
     /// Make the part of a step from earlier ones.
-    fn part(&mut self, id: PartId, parts: &mut [Option<(Part, usize)>]) -> Option<Part> {
+    fn part(
+        &mut self,
+        id: PartId,
+        parts: &mut [Option<(PartWithOrigins, usize)>],
+    ) -> Option<PartWithOrigins> {
         match self.recipe.steps.get(id)? {
             RecipeStep::Layer(made) => Some(self.layer(id, made)),
             RecipeStep::Below { inside, path } => {
@@ -314,7 +318,7 @@ impl<'r> Replay<'r> {
         true
     }
 
-    fn layer(&mut self, id: PartId, made: &PillarLayer) -> Part {
+    fn layer(&mut self, id: PartId, made: &PillarLayer) -> PartWithOrigins {
         let number = self.numbers.get(id).copied().flatten().unwrap_or_default();
         if let PillarLayer::External {
             file: Some(file),
@@ -429,7 +433,7 @@ fn has_markers(value: &Value) -> bool {
 }
 
 /// A part for one more use, or for the last.
-fn take(parts: &mut [Option<(Part, usize)>], id: PartId) -> Option<Part> {
+fn take(parts: &mut [Option<(PartWithOrigins, usize)>], id: PartId) -> Option<PartWithOrigins> {
     let slot = parts.get_mut(id)?;
     match slot {
         Some((_, 1)) => slot.take().map(|(part, _)| part),
@@ -442,7 +446,7 @@ fn take(parts: &mut [Option<(Part, usize)>], id: PartId) -> Option<Part> {
 }
 
 /// A part below a key.
-fn below((value, node): Part, key: &Key) -> Part {
+fn below((value, node): PartWithOrigins, key: &Key) -> PartWithOrigins {
     let map: Map = [(key.clone(), value)].into_iter().collect();
     let claim = node.claim().map(|claim| Claim {
         layer: claim.layer,

@@ -1,6 +1,6 @@
 //! Values whose places are known by the keys that lead to them in the data of files.
 
-use mapstack_pillar::{FilePlace, Origin, PlaceEffect};
+use mapstack_pillar::{FilePlace, PlaceEffect, SetPlaces};
 use mapstack_value::{Key, Value};
 
 use crate::tree::{Claim, HistoryStep, Node};
@@ -10,7 +10,7 @@ pub(crate) struct PlacedFiles(pub Vec<Option<Node>>);
 
 impl PlacedFiles {
     /// A mapping, with the entries that files set over those of others.
-    pub fn over(&self, mut node: Node, origin: &Origin, value: &Value) -> Node {
+    pub fn over(&self, mut node: Node, origin: &SetPlaces, value: &Value) -> Node {
         for (key, origin) in &origin.inside {
             let value = value.as_map().and_then(|map| map.get(key));
             if let Some(value) = value
@@ -24,7 +24,7 @@ impl PlacedFiles {
     }
 
     /// The origins and the history of a value; `None` if its place is not known.
-    fn node(&self, origin: &Origin, value: &Value) -> Option<Node> {
+    fn node(&self, origin: &SetPlaces, value: &Value) -> Option<Node> {
         let turns: Vec<(Claim, PlaceEffect)> = origin
             .turns
             .iter()
@@ -56,7 +56,7 @@ impl PlacedFiles {
     }
 
     /// The place set a value that is this one now.
-    fn now(&self, claim: &Claim, origin: &Origin, value: &Value) -> Option<Node> {
+    fn now(&self, claim: &Claim, origin: &SetPlaces, value: &Value) -> Option<Node> {
         let near = claim.at.nearby();
         let here = claim.over(value);
         let inside = |key: &Key, value: &Value| {
@@ -100,7 +100,7 @@ impl PlacedFiles {
     }
 
     /// The key at the place that set a value first.
-    fn key_of(&self, origin: &Origin) -> Option<Claim> {
+    fn key_of(&self, origin: &SetPlaces) -> Option<Claim> {
         let (place, _) = origin.turns.first()?;
         let (last, outer) = place.path.split_last()?;
         let file = self.0.get(place.file)?.as_ref()?;

@@ -17,7 +17,7 @@ use crate::source::LayerText;
 use crate::tree::{At, Claim, Merging, Node};
 
 /// The texts of layers by index. Not all layers have one.
-pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
+pub(crate) type LayerTexts = BTreeMap<usize, Arc<LayerText>>;
 
 /// The recorded steps of a run, and the tree made from them.
 ///
@@ -26,9 +26,9 @@ pub(crate) type Texts = BTreeMap<usize, Arc<LayerText>>;
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
     layers: Vec<Layer>,
-    texts: Texts,
+    texts: LayerTexts,
     steps: Vec<DataChange>,
-    tree: Tree,
+    tree: ReplayedTree,
     /// True once steps went into the tree.
     is_replayed: bool,
     /// The values that the matchers of the current source have found.
@@ -86,15 +86,15 @@ impl DataChange {
 
 /// The tree after the steps replayed so far.
 #[derive(Debug)]
-struct Tree {
+struct ReplayedTree {
     root: Node,
     data: Value,
     aside: Option<Node>,
 }
 
-impl Default for Tree {
+impl Default for ReplayedTree {
     fn default() -> Self {
-        Tree {
+        ReplayedTree {
             root: no_origin(),
             data: Value::map(),
             aside: None,
@@ -111,7 +111,7 @@ fn no_origin() -> Node {
     })
 }
 
-impl Tree {
+impl ReplayedTree {
     fn apply(&mut self, step: DataChange) {
         match step {
             DataChange::Begin(claim) => {
@@ -373,7 +373,7 @@ impl Tracker {
     }
 
     /// Take the layers and their texts. The tree does not need them.
-    pub fn take_layers(&mut self) -> (Vec<Layer>, Texts) {
+    pub fn take_layers(&mut self) -> (Vec<Layer>, LayerTexts) {
         (
             std::mem::take(&mut self.layers),
             std::mem::take(&mut self.texts),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::Place;
-use mapstack_merge::{Change, Observer, Origin, Trail};
+use mapstack_merge::{Change, ItemOrigin, Observer, Trail};
 use mapstack_minion::Part;
 use mapstack_render::spend;
 use mapstack_value::{Key, Value, integer_step, sent};
@@ -528,14 +528,14 @@ impl Node {
     }
 
     /// The list that two lists became.
-    fn join(&mut self, base: &[Value], theirs: &Claim, origins: &[Origin]) {
+    fn join(&mut self, base: &[Value], theirs: &Claim, origins: &[ItemOrigin]) {
         let owner = self.owner(&base.iter().cloned().collect(), theirs);
         let mut ours: Vec<Option<Node>> = self.take_items(base).into_iter().map(Some).collect();
         let items = origins.iter().map(|origin| {
             let new = |index| theirs.child(&Key::of_index(index)).map(Node::whole);
             match origin {
-                Origin::Base(index) => ours.get_mut(*index).and_then(Option::take),
-                Origin::Overlay(index) => new(*index),
+                ItemOrigin::Base(index) => ours.get_mut(*index).and_then(Option::take),
+                ItemOrigin::Overlay(index) => new(*index),
             }
             .unwrap_or_else(|| Node::whole(theirs.clone()))
         });

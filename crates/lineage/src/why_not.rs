@@ -114,12 +114,12 @@ pub(crate) fn why_not_in_map(
 #[derive(Debug, Clone)]
 pub struct SoughtFiles {
     directories: Vec<String>,
-    sources: Vec<Source>,
+    sources: Vec<MatcherTexts>,
 }
 
 /// A source, and the texts that its matchers have found; an error if they cannot be looked up.
 #[derive(Debug, Clone)]
-struct Source {
+struct MatcherTexts {
     written: String,
     definition: Definition,
     found: Result<Vec<Vec<String>>>,
@@ -138,12 +138,12 @@ impl SoughtFiles {
             directories(meta.get("parameter_dirs").unwrap_or(&Value::None)).unwrap_or_default();
         let custom_data = options.custom_data.clone().unwrap_or_else(Value::map);
         let strategy = meta.get("config_get_strategy").unwrap_or(&Value::None);
-        let source = |source: &Value| -> Result<Source> {
+        let source = |source: &Value| -> Result<MatcherTexts> {
             let written = source.to_string();
             let definition = parse_definition(&written, Mode::Layer)?;
             let texts = |matcher| run.matched_texts(matcher, data, &custom_data, strategy);
             let found = definition.matchers().iter().map(texts).collect();
-            Ok(Source {
+            Ok(MatcherTexts {
                 written,
                 definition,
                 found,
@@ -191,7 +191,7 @@ impl SoughtFiles {
     }
 }
 
-impl Source {
+impl MatcherTexts {
     /// The matchers that have found other texts than those that lead to a file.
     fn instead(&self, wanted: Vec<Option<String>>) -> Result<AlternativeSource> {
         let mut differs = Vec::new();

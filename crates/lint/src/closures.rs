@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::{Engine, Error, out_of_budget};
 use mapstack_states::{Gatherer, included};
 
-use crate::states::{SlsRender, State};
+use crate::states::{SlsOfMinions, SlsRender};
 
 /// An sls of a formula with those that it includes.
 pub(crate) struct Closure {
@@ -27,7 +27,7 @@ pub(crate) struct Closures<'c, 'e> {
     engine: &'e Engine,
     gatherer: &'c Gatherer<'e>,
     saltenv: &'c str,
-    states: &'c [State],
+    states: &'c [SlsOfMinions],
     by_name: HashMap<&'c str, usize>,
     contents: Contents,
     /// The sls that one names, by the number of its contents.
@@ -49,7 +49,7 @@ impl<'c, 'e> Closures<'c, 'e> {
         engine: &'e Engine,
         gatherer: &'c Gatherer<'e>,
         saltenv: &'c str,
-        states: &'c [State],
+        states: &'c [SlsOfMinions],
     ) -> Self {
         let names = states.iter().enumerate();
         Closures {

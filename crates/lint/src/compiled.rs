@@ -13,7 +13,7 @@ use mapstack_states::{
 
 use crate::closures::{Closure, Closures, taken, taken_from};
 use crate::misuse::{Misuse, MisuseKey, calls_of_high, calls_of_low, misuses};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::work::side_by_side;
 
 /// A fault for which Salt refuses the states of minions.
@@ -59,7 +59,7 @@ struct Compiled {
 /// The faults in the sls that were gathered for a minion, without those that a missing part may explain.
 fn compiled(
     gatherer: &Gatherer<'_>,
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     (minion, wanted): (&Minion, RequestedStates<'_>),
     (gathered, is_open): (&GatheredStates, bool),
 ) -> Result<Compiled, Error> {
@@ -89,7 +89,7 @@ fn compiled(
 /// Runs whose states cannot differ, by what tells them apart.
 type Groups = BTreeMap<String, Vec<usize>>;
 
-impl Subject<'_> {
+impl FormulaSubject<'_> {
     /// Compile the states of minions, and each sls that no minion gets by itself.
     pub(crate) fn compile_estate(
         &mut self,

@@ -11,8 +11,8 @@ use mapstack_states::{GatheredStates, Gatherer, ProblemKind, SlsData, TopOptions
 
 use crate::document::SourceFile;
 use crate::pillar::PillarKeys;
-use crate::states::{SlsRender, State, made_of, unknown_renderer, why_not_rendered};
-use crate::subject::{Dialect, ExaminedMinion, Subject, TopFault, TopProblem, read_files};
+use crate::states::{SlsOfMinions, SlsRender, made_of, unknown_renderer, why_not_rendered};
+use crate::subject::{Dialect, ExaminedMinion, FormulaSubject, TopFault, TopProblem, read_files};
 use crate::templates::Templates;
 use crate::work::side_by_side;
 
@@ -56,7 +56,7 @@ pub struct SlsCounts {
 /// The rendered sls, by the address of the shared result.
 type MadeOf = HashMap<*const SlsData, Arc<Result<SlsRender, Error>>>;
 
-impl<'s> Subject<'s> {
+impl<'s> FormulaSubject<'s> {
     /// The states of a saltenv, as the minions get them.
     pub fn of_estate(
         engine: &'s Engine,
@@ -89,7 +89,7 @@ impl<'s> Subject<'s> {
             events: Vec::new(),
             secret_texts: Vec::new(),
         };
-        let mut subject = Subject {
+        let mut subject = FormulaSubject {
             engine,
             options: DataOptions::default(),
             formula: String::new(),
@@ -124,7 +124,7 @@ impl<'s> Subject<'s> {
         let gatherer = Gatherer::new(self.engine, estate.options.clone());
         let gatherer = gatherer.secrets(self.secrets.clone()).giving_up();
         let gathered = side_by_side(minions, |minion| gatherer.gather(minion))?;
-        let mut states: BTreeMap<String, State> = BTreeMap::new();
+        let mut states: BTreeMap<String, SlsOfMinions> = BTreeMap::new();
         let mut made = MadeOf::new();
         for (run, gathered) in gathered.iter().enumerate() {
             self.add(&mut states, &mut made, run, gathered, minions.len());
@@ -191,7 +191,7 @@ impl<'s> Subject<'s> {
 
     fn add(
         &self,
-        states: &mut BTreeMap<String, State>,
+        states: &mut BTreeMap<String, SlsOfMinions>,
         made: &mut MadeOf,
         run: usize,
         gathered: &GatheredStates,
@@ -208,14 +208,16 @@ impl<'s> Subject<'s> {
             let outcome = made
                 .entry(Arc::as_ptr(&sls.rendered))
                 .or_insert_with(|| Arc::new(outcome(&sls.rendered)));
-            let state = states.entry(sls.path.clone()).or_insert_with(|| State {
-                file: file.clone(),
-                name: sls.name.clone(),
-                outcomes: vec![None; count],
-                used: BTreeSet::new(),
-                is_part: false,
-                is_unnamed: false,
-            });
+            let state = states
+                .entry(sls.path.clone())
+                .or_insert_with(|| SlsOfMinions {
+                    file: file.clone(),
+                    name: sls.name.clone(),
+                    outcomes: vec![None; count],
+                    used: BTreeSet::new(),
+                    is_part: false,
+                    is_unnamed: false,
+                });
             if let Some(slot) = state.outcomes.get_mut(run) {
                 *slot = Some(outcome.clone());
                 state.used.insert(run);
@@ -256,7 +258,7 @@ fn has_top(gathered: &[GatheredStates]) -> bool {
 
 /// The names in top files that do not exist, each once with its minions.
 fn problems(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     gathered: &[GatheredStates],
     minions: &[Minion],
 ) -> Vec<TopProblem> {
@@ -313,7 +315,7 @@ fn problems(
 }
 
 /// The top files of other saltenvs, which can name sls of this one.
-fn other_tops(subject: &Subject<'_>) -> Vec<Arc<SourceFile>> {
+fn other_tops(subject: &FormulaSubject<'_>) -> Vec<Arc<SourceFile>> {
     let (engine, estate) = (subject.engine, subject.estate.as_ref());
     let path = estate.map_or("top.sls", |estate| &estate.options.state_top);
     let of = |saltenv: String| {

@@ -7,7 +7,7 @@
 //! | you want | look at |
 //! |---|---|
 //! | to check a formula | [`Linter`] |
-//! | to report findings of other rules alike | [`Report::of`] |
+//! | to report findings of other rules alike | [`LintReport::of`] |
 //! | what a rule is about | [`Rule`] |
 //! | to silence a finding in a file | [`suppress`] |
 //! | to change files | [`fix`] |
@@ -44,7 +44,7 @@ pub use levels::Levels;
 pub use linter::{Linter, SchemaFrom};
 pub use lookups::pillar_keys;
 pub use mapstack_states::TopOptions;
-pub use report::{Report, Sources};
+pub use report::{LintReport, Sources};
 pub use rule::Rule;
 pub use rules::{
     CallsWithoutAnswer, NOT_FETCHED, Violations, accidents, joined, not_checked, of_assumed_grains,

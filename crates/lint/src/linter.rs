@@ -15,9 +15,9 @@ use crate::document::{Document, SourceFile};
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
 use crate::levels::Levels;
-use crate::report::{Report, Sources};
+use crate::report::{LintReport, Sources};
 use crate::rules;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
 /// Checks formulas.
 ///
@@ -124,8 +124,12 @@ impl<'e> Linter<'e> {
         self
     }
 
-    fn examine<'f>(&'f self, formula: &str, minions: &'f [Minion]) -> Result<Subject<'f>, Error> {
-        Subject::examine(
+    fn examine<'f>(
+        &'f self,
+        formula: &str,
+        minions: &'f [Minion],
+    ) -> Result<FormulaSubject<'f>, Error> {
+        FormulaSubject::examine(
             self.engine,
             formula,
             &self.saltenv,
@@ -140,7 +144,7 @@ impl<'e> Linter<'e> {
     /// # Errors
     /// The formula's files cannot be listed or read, it has none, or it has no schema and is to be
     /// checked against its own.
-    pub fn lint(&self, formula: &str) -> Result<Report, Error> {
+    pub fn lint(&self, formula: &str) -> Result<LintReport, Error> {
         let _busy = self.engine.limits().run.map(|run| run.busy_with(formula));
         let minions = self.minions_with_grains();
         let subject = self.examine(formula, &minions)?;
@@ -161,15 +165,15 @@ impl<'e> Linter<'e> {
     /// The report of findings, with how much was looked at.
     fn report(
         &self,
-        subject: &Subject<'_>,
+        subject: &FormulaSubject<'_>,
         (findings, unfinished): (Vec<Finding>, usize),
         secrets: Arc<Secrets>,
-    ) -> Report {
+    ) -> LintReport {
         let sources = Sources {
             files: subject.files.values().map(|file| &**file).collect(),
             documents: subject.documents.iter().collect(),
         };
-        let mut report = Report::of(findings, &sources, &self.levels, secrets);
+        let mut report = LintReport::of(findings, &sources, &self.levels, secrets);
         report.looked = subject.looked();
         report.unfinished = unfinished;
         report.minions = subject.runs.len();
@@ -183,7 +187,7 @@ impl<'e> Linter<'e> {
 }
 
 /// The remarks on sls of saltenvs that this run does not look at.
-fn of_other_saltenvs<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = String> + 's {
+fn of_other_saltenvs<'s>(subject: &'s FormulaSubject<'_>) -> impl Iterator<Item = String> + 's {
     subject.of_other_saltenvs.iter().map(|(saltenv, names)| {
         format!(
             "not looked at: {} sls of the saltenv '{saltenv}' that minions get (this run looks at '{}')",
@@ -194,7 +198,7 @@ fn of_other_saltenvs<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = Strin
 }
 
 /// The remark on sls that were not compiled by themselves.
-fn with_others(subject: &Subject<'_>) -> Option<String> {
+fn with_others(subject: &FormulaSubject<'_>) -> Option<String> {
     let number = subject.compiled_with_others;
     let were = if number == 1 { "was" } else { "were" };
     let remark = format!(
@@ -209,7 +213,7 @@ impl Linter<'_> {
     ///
     /// # Errors
     /// The files cannot be listed or read.
-    pub fn lint_estate(&self, estate: &Estate) -> Result<Report, Error> {
+    pub fn lint_estate(&self, estate: &Estate) -> Result<LintReport, Error> {
         self.lint_saltenv(&self.saltenv, estate, &[])
     }
 
@@ -219,7 +223,7 @@ impl Linter<'_> {
         &'l self,
         saltenvs: &'l [String],
         estate: &'l Estate,
-    ) -> impl Iterator<Item = Result<Report, Error>> + 'l {
+    ) -> impl Iterator<Item = Result<LintReport, Error>> + 'l {
         let mut said: BTreeSet<(Rule, String, usize, String)> = BTreeSet::new();
         saltenvs.iter().map(move |saltenv| {
             let mut report = self.lint_saltenv(saltenv, estate, saltenvs)?;
@@ -243,12 +247,12 @@ impl Linter<'_> {
         saltenv: &str,
         estate: &Estate,
         looked_at: &[String],
-    ) -> Result<Report, Error> {
+    ) -> Result<LintReport, Error> {
         let _busy = self.engine.limits().run.map(|run| run.busy_with("states"));
         let minions = self.minions_with_grains();
         let whole = (saltenv, estate);
         let (mut subject, reached) =
-            Subject::of_estate(self.engine, whole, &minions, &self.secrets)?;
+            FormulaSubject::of_estate(self.engine, whole, &minions, &self.secrets)?;
         let others = &mut subject.of_other_saltenvs;
         others.retain(|saltenv, _| !looked_at.contains(saltenv));
         let mut report = self.report(&subject, rules::all(&subject), self.secrets.clone());
@@ -362,7 +366,7 @@ impl Linter<'_> {
     }
 
     /// The schema that a formula is checked against.
-    fn schema_of(&self, subject: &Subject<'_>) -> Result<Option<Arc<SourceFile>>, Error> {
+    fn schema_of(&self, subject: &FormulaSubject<'_>) -> Result<Option<Arc<SourceFile>>, Error> {
         match &self.schema {
             SchemaFrom::Nowhere => Ok(None),
             SchemaFrom::File { name, text } => Ok(Some(Arc::new(SourceFile::new(

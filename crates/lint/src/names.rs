@@ -32,7 +32,7 @@ static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
 
 /// The names of grains, those of the minions at hand among them.
 #[derive(Debug, Clone)]
-pub(crate) struct Names {
+pub(crate) struct GrainNames {
     known: BTreeMap<&'static str, KnownGrains>,
 }
 
@@ -68,12 +68,12 @@ impl NameMistake {
 }
 
 /// The names that need no minions.
-static BUILT_IN: LazyLock<Names> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<GrainNames> = LazyLock::new(|| {
     let known = GRAINS
         .into_iter()
         .map(|grain| (grain, KnownGrains::default()))
         .collect();
-    let mut names = Names { known };
+    let mut names = GrainNames { known };
     for (grain, shape) in RECORDED.iter() {
         if let Some(known) = names.known.get_mut(grain) {
             known.shapes.insert((*shape).into());
@@ -171,7 +171,7 @@ fn is_word_slip(word: &str, meant: &str) -> bool {
     distance <= allowed
 }
 
-impl Names {
+impl GrainNames {
     pub fn of<'m>(minions: impl IntoIterator<Item = &'m Minion>) -> Self {
         let mut names = BUILT_IN.clone();
         minions.into_iter().for_each(|minion| names.add(minion));
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn names_are_told_from_slips() {
-        let names = Names::of([]);
+        let names = GrainNames::of([]);
         let never = |grain, name| {
             names
                 .never(grain, name)

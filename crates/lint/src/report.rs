@@ -28,7 +28,7 @@ pub struct Sources<'s> {
 
 /// The result of checking a formula, or a pillar.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct LintReport {
     /// The findings, by file and line.
     pub findings: Vec<Finding>,
     /// The number of further findings that comments silenced.
@@ -68,7 +68,7 @@ pub struct Report {
     secrets: Arc<Secrets>,
 }
 
-impl Report {
+impl LintReport {
     /// The findings that are left: each once, without those that comments silence or levels switch off, and without
     /// secrets, in the order of files and lines.
     #[must_use]
@@ -78,7 +78,7 @@ impl Report {
         levels: &Levels,
         secrets: Arc<Secrets>,
     ) -> Self {
-        let lines = Lines::of(sources);
+        let lines = FindingLines::of(sources);
         distinct(&mut findings, &lines);
         let suppressions = Suppressions::read(sources.files.iter().copied());
         findings.extend(suppressions.mistakes());
@@ -95,7 +95,7 @@ impl Report {
             finding.scrub(&secrets);
         }
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
-        Report {
+        LintReport {
             findings,
             suppressed,
             files: sources.files.len(),
@@ -170,12 +170,12 @@ fn order(finding: &Finding) -> (&str, usize, std::cmp::Reverse<Level>, Rule, &st
 }
 
 /// The lines of findings: files know where theirs start.
-struct Lines<'s>(HashMap<&'s str, &'s SourceFile>);
+struct FindingLines<'s>(HashMap<&'s str, &'s SourceFile>);
 
-impl<'s> Lines<'s> {
+impl<'s> FindingLines<'s> {
     fn of(sources: &Sources<'s>) -> Self {
         let files = sources.files.iter();
-        Lines(files.map(|file| (file.shown.as_str(), *file)).collect())
+        FindingLines(files.map(|file| (file.shown.as_str(), *file)).collect())
     }
 
     fn line(&self, finding: &Finding) -> usize {
@@ -188,7 +188,7 @@ impl<'s> Lines<'s> {
 }
 
 /// Leave out what says again what another finding says: runs stumble over what files show.
-fn distinct(findings: &mut Vec<Finding>, lines: &Lines<'_>) {
+fn distinct(findings: &mut Vec<Finding>, lines: &FindingLines<'_>) {
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));
     let of_files = || findings.iter().filter(|finding| !finding.of_run);

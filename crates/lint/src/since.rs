@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::{Finding, Report, Rule};
+use crate::{Finding, LintReport, Rule};
 
 /// Texts of messages and paths of files, in the form that two states of the files have in common.
 pub type InCommon<'c> = dyn Fn(&str) -> String + 'c;
@@ -67,9 +67,9 @@ impl OldFindings {
 /// Take the findings out of reports that those of a state before have as well, wherever their lines are now, and count
 /// them. The functions give the form in which paths and messages of now, and of the state before, are the same.
 pub fn only_new(
-    reports: &mut [(String, Report)],
+    reports: &mut [(String, LintReport)],
     now: &InCommon<'_>,
-    before: &[(String, Report)],
+    before: &[(String, LintReport)],
     then: &InCommon<'_>,
 ) -> usize {
     let of_before = before.iter().flat_map(|(_, report)| &report.findings);

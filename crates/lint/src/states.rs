@@ -15,7 +15,7 @@ use crate::templates::{LocatedTemplate, Templates, words};
 use crate::work::side_by_side;
 
 /// An sls, and what it renders to for each minion.
-pub(crate) struct State {
+pub(crate) struct SlsOfMinions {
     pub file: Arc<SourceFile>,
     /// Its name, such as `nginx.config`.
     pub name: String,
@@ -77,7 +77,7 @@ pub(crate) fn why_not_rendered(
 }
 
 /// A minion to render states for.
-pub(crate) struct Target<'m> {
+pub(crate) struct RenderTarget<'m> {
     pub minion: &'m Minion,
     /// True if the formula is for it.
     pub is_supported: bool,
@@ -108,8 +108,8 @@ impl Library<'_> {
     pub fn render(
         &self,
         files: &[Arc<SourceFile>],
-        targets: &[Target<'_>],
-    ) -> Result<Vec<State>, Error> {
+        targets: &[RenderTarget<'_>],
+    ) -> Result<Vec<SlsOfMinions>, Error> {
         let kinds: Vec<Vec<usize>> = files.iter().map(|file| self.kinds(file, targets)).collect();
         // The first minion of each kind is enough.
         let mut jobs: BTreeMap<(usize, usize), &Minion> = BTreeMap::new();
@@ -132,14 +132,14 @@ impl Library<'_> {
         let known: HashMap<(usize, usize), Arc<Result<SlsRender, Error>>> =
             jobs.iter().map(|(job, _)| *job).zip(rendered).collect();
         let state = |(number, file): (usize, &Arc<SourceFile>)| {
-            let outcome = |(kind, target): (&usize, &Target<'_>)| {
+            let outcome = |(kind, target): (&usize, &RenderTarget<'_>)| {
                 target
                     .is_supported
                     .then(|| known.get(&(number, *kind)).cloned())
                     .flatten()
             };
             let outcomes = kinds[number].iter().zip(targets).map(outcome).collect();
-            State {
+            SlsOfMinions {
                 file: file.clone(),
                 name: sls_name(&file.path).unwrap_or_default(),
                 outcomes,
@@ -148,7 +148,7 @@ impl Library<'_> {
                 is_unnamed: false,
             }
         };
-        let mut states: Vec<State> = files.iter().enumerate().map(state).collect();
+        let mut states: Vec<SlsOfMinions> = files.iter().enumerate().map(state).collect();
         let includes = find_used(&mut states);
         self.find_parts(&mut states, &includes);
         Ok(states)
@@ -156,7 +156,7 @@ impl Library<'_> {
 
     /// Find the sls that are meant for other minions or settings: those that others name and none includes, and those
     /// that only such sls include.
-    fn find_parts(&self, states: &mut [State], includes: &BTreeSet<(usize, usize)>) {
+    fn find_parts(&self, states: &mut [SlsOfMinions], includes: &BTreeSet<(usize, usize)>) {
         let names: Vec<BTreeSet<String>> =
             states.iter().map(|state| self.names_by(state)).collect();
         let mut includers: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
@@ -193,7 +193,7 @@ impl Library<'_> {
     }
 
     /// The sls that another may include: what its lists and its expressions name.
-    fn names_by(&self, state: &State) -> BTreeSet<String> {
+    fn names_by(&self, state: &SlsOfMinions) -> BTreeSet<String> {
         let Some(parsed) = self.templates.get(&state.file.path) else {
             return BTreeSet::new();
         };
@@ -238,7 +238,7 @@ impl Library<'_> {
 
     /// A number for each minion, which is equal for those that an sls cannot tell apart: the formula's map came
     /// out equal, and they differ only in grains that no other template of the sls names.
-    fn kinds(&self, file: &SourceFile, targets: &[Target<'_>]) -> Vec<usize> {
+    fn kinds(&self, file: &SourceFile, targets: &[RenderTarget<'_>]) -> Vec<usize> {
         let has_maps = targets.iter().all(|target| target.map.is_some());
         let read = self.read_by(file, has_maps);
         let looks_around = self.looks_around(&read);
@@ -248,7 +248,7 @@ impl Library<'_> {
         };
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut numbers = Vec::new();
-        for Target { minion, map, .. } in targets {
+        for RenderTarget { minion, map, .. } in targets {
             let is_told = |name: &str, value: &Value| {
                 is_named(name) && (name != "id" || self.is_known_by(value, &read))
             };
@@ -379,7 +379,7 @@ fn is_main(file: &SourceFile) -> bool {
 
 /// Find the runs on which each sls is used: what others include is meant for where they do. Returns which includes
 /// which on any run.
-fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
+fn find_used(states: &mut [SlsOfMinions]) -> BTreeSet<(usize, usize)> {
     let by_name: BTreeMap<String, usize> = states
         .iter()
         .enumerate()
@@ -414,7 +414,7 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
     };
     let included: BTreeSet<usize> = pairs.iter().map(|(_, to)| *to).collect();
     let is_entry =
-        |number: usize, state: &State| !included.contains(&number) || is_main(&state.file);
+        |number: usize, state: &SlsOfMinions| !included.contains(&number) || is_main(&state.file);
     let mut open = Vec::new();
     for (number, state) in states.iter_mut().enumerate() {
         if is_entry(number, state) {
@@ -436,7 +436,7 @@ fn find_used(states: &mut [State]) -> BTreeSet<(usize, usize)> {
     pairs
 }
 
-impl State {
+impl SlsOfMinions {
     /// Its name and its path.
     pub fn own(&self) -> (&str, &str) {
         (&self.name, &self.file.path)

@@ -18,7 +18,7 @@ use crate::document::{Content, Document, SourceFile};
 use crate::estate::Estate;
 use crate::misuse::Misuse;
 use crate::origins::salt_function;
-use crate::states::{self, Library, State, Target};
+use crate::states::{self, Library, RenderTarget, SlsOfMinions};
 use crate::templates::Templates;
 use crate::work::folded;
 
@@ -34,7 +34,7 @@ pub(crate) enum Dialect {
 }
 
 /// A formula, its files and its runs.
-pub(crate) struct Subject<'s> {
+pub(crate) struct FormulaSubject<'s> {
     pub engine: &'s Engine,
     pub formula: String,
     pub saltenv: String,
@@ -47,7 +47,7 @@ pub(crate) struct Subject<'s> {
     pub files: BTreeMap<String, Arc<SourceFile>>,
     pub runs: Vec<ExaminedMinion<'s>>,
     /// Its states, rendered.
-    pub states: Vec<State>,
+    pub states: Vec<SlsOfMinions>,
     /// Files of the formula that nothing looks at, with the reason.
     pub ignored: BTreeMap<String, String>,
     /// The files that the first successful run looked for.
@@ -196,7 +196,7 @@ const NOT_CONFIGURATION: [&str; 6] = [
     "_modules",
 ];
 
-impl<'s> Subject<'s> {
+impl<'s> FormulaSubject<'s> {
     pub fn examine(
         engine: &'s Engine,
         formula: &str,
@@ -217,7 +217,7 @@ impl<'s> Subject<'s> {
         let dialect = Dialect::of(&survey, &files, &formula);
         let supported = SupportedSystems::read(engine, saltenv, &files, minions);
         let templates = Templates::read(engine, saltenv, &survey);
-        let mut subject = Subject {
+        let mut subject = FormulaSubject {
             engine,
             options: called_with(&templates, &formula, options)
                 .unwrap_or_else(|| dialect.options(options, &files, &formula)),
@@ -337,12 +337,12 @@ impl<'s> Subject<'s> {
             .map(|name| &**name)
             .collect();
         let is_all = names.len() <= 1 && sites().all(|site| !site.names.is_empty());
-        let target = |run: &ExaminedMinion<'s>| Target {
+        let target = |run: &ExaminedMinion<'s>| RenderTarget {
             minion: run.minion,
             is_supported: run.supported,
             map: is_all.then(|| run.map_text.clone()),
         };
-        let targets: Vec<Target<'_>> = self.runs.iter().map(target).collect();
+        let targets: Vec<RenderTarget<'_>> = self.runs.iter().map(target).collect();
         let states = library.render(&files, &targets)?;
         for state in &states {
             if let Some(error) = state.unsupported() {
@@ -356,7 +356,7 @@ impl<'s> Subject<'s> {
     /// A map that states import with their context may use variables that they set: alone, it fails for lack of these.
     fn forget_variables_of_importers(&mut self) {
         let map = format!("{}/map.jinja", self.formula);
-        let sets = |state: &State, name: &str| {
+        let sets = |state: &SlsOfMinions, name: &str| {
             let loads = |path: &str| {
                 let mut imports = self.survey.imports.iter();
                 imports.any(|site| {
@@ -451,7 +451,7 @@ impl<'s> Subject<'s> {
     }
 
     /// The errors of a run, with the sls that they are of.
-    pub fn errors(&self, run: usize) -> impl Iterator<Item = (Option<&State>, &Error)> {
+    pub fn errors(&self, run: usize) -> impl Iterator<Item = (Option<&SlsOfMinions>, &Error)> {
         let own = self
             .runs
             .get(run)

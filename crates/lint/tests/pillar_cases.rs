@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mapstack::minion::{Minion, platforms};
 use mapstack::{Engine, loader::MemoryFiles};
 use mapstack_lint::pillar::{Minions, PillarLinter};
-use mapstack_lint::{Report, SchemaFrom};
+use mapstack_lint::{LintReport, SchemaFrom};
 use mapstack_pillar::Master;
 use mapstack_salt_config::{Config, Kind};
 use serde::Deserialize;
@@ -78,7 +78,7 @@ fn minions(case: &Case) -> Minions {
     )
 }
 
-fn report(case: &Case) -> Report {
+fn report(case: &Case) -> LintReport {
     let mut files = MemoryFiles::new();
     let mut roots = String::from("pillar_roots:\n");
     for (env, texts) in &case.files {

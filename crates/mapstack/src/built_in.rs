@@ -10,39 +10,39 @@ use crate::run::Run;
 pub(crate) type EngineFunction = fn(&Run<'_>, &Vm<'_>, CallArgs) -> Result<Obj>;
 
 /// The functions of a module by their full names.
-pub(crate) type Table = &'static [(&'static str, EngineFunction)];
+pub(crate) type RunTable = &'static [(&'static str, EngineFunction)];
 
 /// A function of a run: `salt['module.name'](args)`.
 #[derive(Clone, Copy)]
-pub(crate) enum Function {
+pub(crate) enum RunFunction {
     Own(EngineFunction),
-    Plain(mapstack_functions::Function),
+    Plain(mapstack_functions::ContextFunction),
 }
 
-impl Function {
+impl RunFunction {
     pub fn call(self, run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         match self {
-            Function::Own(function) => function(run, vm, args),
-            Function::Plain(function) => function(run, vm, args),
+            RunFunction::Own(function) => function(run, vm, args),
+            RunFunction::Plain(function) => function(run, vm, args),
         }
     }
 }
 
 /// The built-in functions: these tables, and the tables of [`mapstack_functions`].
 #[derive(Clone, Copy)]
-pub(crate) struct BuiltIn(pub &'static [Table]);
+pub(crate) struct BuiltIn(pub &'static [RunTable]);
 
 impl BuiltIn {
-    pub fn all(self) -> impl Iterator<Item = (&'static str, Function)> {
+    pub fn all(self) -> impl Iterator<Item = (&'static str, RunFunction)> {
         let plain = mapstack_functions::TABLES.iter().copied().flatten();
         let own = self.0.iter().copied().flatten();
         plain
-            .map(|(name, function)| (*name, Function::Plain(*function)))
-            .chain(own.map(|(name, function)| (*name, Function::Own(*function))))
+            .map(|(name, function)| (*name, RunFunction::Plain(*function)))
+            .chain(own.map(|(name, function)| (*name, RunFunction::Own(*function))))
     }
 
     /// The function with this name.
-    pub fn find(self, name: &str) -> Option<Function> {
+    pub fn find(self, name: &str) -> Option<RunFunction> {
         self.all()
             .find(|(known, _)| *known == name)
             .map(|(_, function)| function)

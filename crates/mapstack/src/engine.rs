@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_loader::{Deployed, Fetched, FileServer, SaltPath, Tree};
+use mapstack_loader::{Deployed, Fetched, FileServer, FileTree, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, SaltVersion};
 use mapstack_render::jinja::{Limits, RunBudget, SpentResource, TemplateCache};
@@ -40,7 +40,7 @@ pub struct Engine {
     pub(crate) files: Box<dyn FileServer>,
     deployed: Deployed,
     /// The files behind deployed paths.
-    pub(crate) deployed_files: Tree,
+    pub(crate) deployed_files: FileTree,
     pub(crate) limits: Limits,
     pub(crate) stubs: Stubs,
     pub(crate) salt_version: SaltVersion,
@@ -73,7 +73,7 @@ impl Engine {
         Engine {
             files,
             deployed: Deployed::new(),
-            deployed_files: Tree::new(),
+            deployed_files: FileTree::new(),
             built_in,
             limits: Limits::default(),
             stubs: Stubs::default(),

@@ -2,7 +2,7 @@
 
 use std::cell::{Ref, RefCell};
 
-use mapstack_minion::{Answer, ConfigGet, LookupError, Minion, Part, PillarGet};
+use mapstack_minion::{ConfigGet, LookupAnswer, LookupError, Minion, Part, PillarGet};
 use mapstack_value::{Key, Map, Path, Value};
 
 use crate::hooks::{FactLookup, Slot};
@@ -99,7 +99,11 @@ impl<'e> Facts<'e> {
         mapstack_yaml::traverse(&Value::Map(self.minion.borrow().pillar.clone()), path)
     }
 
-    pub fn pillar_get(&self, key: &Value, query: &PillarGet) -> Result<Answer<Value>, LookupError> {
+    pub fn pillar_get(
+        &self,
+        key: &Value,
+        query: &PillarGet,
+    ) -> Result<LookupAnswer<Value>, LookupError> {
         self.note(|| FactLookup::Pillar(key, query));
         self.minion.borrow().pillar_get(key.clone(), query)
     }
@@ -108,7 +112,7 @@ impl<'e> Facts<'e> {
         &self,
         key: &Value,
         query: &ConfigGet,
-    ) -> Result<Answer<Option<Value>>, LookupError> {
+    ) -> Result<LookupAnswer<Option<Value>>, LookupError> {
         self.note(|| FactLookup::Config(key, query));
         self.minion.borrow().config_get(key.clone(), query)
     }

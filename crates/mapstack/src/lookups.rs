@@ -1,7 +1,7 @@
 //! Look-ups of facts and files, for matchers and templates.
 
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_minion::{Answer, ConfigGet, PillarGet};
+use mapstack_minion::{ConfigGet, LookupAnswer, PillarGet};
 use mapstack_render::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
@@ -36,7 +36,7 @@ impl Run<'_> {
     }
 
     /// Pass on the warning of an answer, and return its value.
-    fn heard<T>(&self, answer: Answer<T>) -> T {
+    fn heard<T>(&self, answer: LookupAnswer<T>) -> T {
         if let Some(warning) = answer.warning {
             self.warn(Diagnostic::warning(ErrorKind::Lookup, warning.to_string()));
         }

@@ -18,7 +18,7 @@ use crate::file::File;
 use crate::hooks::Hooks;
 use crate::host::RunHost;
 use crate::master_side::MasterSide;
-use crate::pipe::{Data, Source, StageOutput, context_of};
+use crate::pipe::{Data, PipeInput, StageOutput, context_of};
 use crate::run::{Run, TemplateOnlyFacts};
 use crate::text::Text;
 
@@ -161,9 +161,9 @@ impl Run<'_> {
             .map(|(name, value)| (name.clone(), Obj::from(value.clone())))
             .collect();
         extra.insert("_pillar_rend".into(), Obj::Bool(true));
-        let source = Source {
+        let source = PipeInput {
             kept: Some(&kept),
-            ..Source::new(sls.file, sls.saltenv.into(), sls.sls.into()).with_variables(extra)
+            ..PipeInput::new(sls.file, sls.saltenv.into(), sls.sls.into()).with_variables(extra)
         };
         let made = self.compile(&source, &self.default_pipe(), false)?;
         Ok(RenderedSls::of(made, kept.take()))
@@ -176,13 +176,13 @@ impl Run<'_> {
     /// A template or its output is wrong, or a renderer is not built in.
     pub fn external_text(&self, text: ExternalText<'_>) -> Result<Value> {
         let pillar = ("pillar".into(), Obj::from(Value::map()));
-        let source = Source {
+        let source = PipeInput {
             context: Some(context_of([pillar].into_iter().collect())),
             allowed: Some(Allowed {
                 whitelist: text.whitelist.clone(),
                 blacklist: text.blacklist.clone(),
             }),
-            ..Source::new(text.file, "base".into(), Str::default())
+            ..PipeInput::new(text.file, "base".into(), Str::default())
         };
         Ok(match self.compile(&source, text.default, false)? {
             StageOutput::Data(Data { value, .. }) => value,

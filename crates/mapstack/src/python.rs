@@ -18,7 +18,7 @@ pub(crate) fn mako(
         .and_then(|sls| sls.as_str())
         .filter(|sls| !sls.is_empty());
     let uri = sls.map(|sls| sls.replace('.', "/"));
-    let options = mako::Options::salt();
+    let options = mako::MakoOptions::salt();
     mako::render_as(request, options, uri.as_deref(), changed, interpreter)
 }
 

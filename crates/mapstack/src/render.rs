@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{EditLog, Names, Origin, Request, SourceMap, Syntax, request};
+use mapstack_render::jinja::{EditLog, Names, OutputOrigin, Request, SourceMap, Syntax, request};
 use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
 use mapstack_value::{Str, Value};
 
@@ -339,7 +339,7 @@ impl Run<'_> {
         let back = |place: &mut mapstack_render::TemplatePlace| {
             let is_own = place.template.as_deref() == Some(&*source.file.path);
             if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
-                if origin == Origin::Literal {
+                if origin == OutputOrigin::Literal {
                     let length = place.span.end.saturating_sub(place.span.start);
                     found.span.end = found.span.end.min(found.span.start.saturating_add(length));
                 }

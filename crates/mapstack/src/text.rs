@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
-use mapstack_render::jinja::{Origin, SourceMap};
+use mapstack_render::jinja::{OutputOrigin, SourceMap};
 use mapstack_value::json::JsonError;
 use mapstack_yaml::{Mark, Skeleton};
 
@@ -109,7 +109,7 @@ impl<'f> Text<'f> {
     /// count.
     pub fn is_text_of_value(&self, offset: usize) -> bool {
         self.locate(offset)
-            .is_some_and(|(_, origin)| origin == Origin::Text)
+            .is_some_and(|(_, origin)| origin == OutputOrigin::Text)
     }
 
     /// The ranges that expressions of the last template stage printed, in order.
@@ -209,8 +209,11 @@ impl<'f> Text<'f> {
     }
 
     /// The place in the source for a byte of the text, traced through all stages.
-    pub(crate) fn locate(&self, offset: usize) -> Option<(mapstack_render::TemplatePlace, Origin)> {
-        let mut found: Option<(mapstack_render::TemplatePlace, Origin)> = None;
+    pub(crate) fn locate(
+        &self,
+        offset: usize,
+    ) -> Option<(mapstack_render::TemplatePlace, OutputOrigin)> {
+        let mut found: Option<(mapstack_render::TemplatePlace, OutputOrigin)> = None;
         let mut at = offset;
         for map in self.maps.iter().rev() {
             let (place, origin) = map.locate(at)?;

@@ -26,7 +26,7 @@ impl Run<'_> {
             None | Some(Value::None) => self.data(tpldir, &DataOptions::default())?,
             Some(config) => config.clone(),
         };
-        let settings = Settings::new(&config, root, options)?;
+        let settings = TofsSettings::new(&config, root, options)?;
         let source_files = settings.source_files(source_files, options.lookup.as_ref())?;
         let meta = or(look(&config, "map_jinja", ":")?.as_ref(), Value::None);
         let meta = meta.as_map();
@@ -73,7 +73,7 @@ impl Run<'_> {
 }
 
 /// The settings: `tofs` in the configuration, with the arguments as defaults (saltext-formula: `map.tofs`).
-struct Settings {
+struct TofsSettings {
     own: Map,
     files_switch: Value,
     path_prefix: String,
@@ -82,7 +82,7 @@ struct Settings {
     include_query: bool,
 }
 
-impl Settings {
+impl TofsSettings {
     fn new(config: &Value, root: &str, options: &TofsOptions) -> Result<Self> {
         let Some(config) = config.as_map() else {
             let what = config.kind().described();
@@ -120,7 +120,7 @@ impl Settings {
             Some(value) => value.truthy(),
             None => options.include_query.as_ref().is_none_or(Value::truthy),
         };
-        Ok(Settings {
+        Ok(TofsSettings {
             files_switch: setting("files_switch", options.default_matchers.as_ref(), matchers),
             path_prefix: path_text(
                 &setting("path_prefix", options.path_prefix.as_ref(), root.into()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mapstack_merge::MergeError;
 use mapstack_value::json::JsonError;
-use mapstack_value::{EmptyDelimiter, Kind, Value};
+use mapstack_value::{EmptyDelimiter, Value, ValueKind};
 use mapstack_yaml::Mark;
 
 use crate::cache::UnpackError;
@@ -67,7 +67,7 @@ pub enum ReadErrorKind {
         /// The expected thing ("a minion", "grains", …).
         what: &'static str,
         /// The type found.
-        found: Kind,
+        found: ValueKind,
     },
     /// A file of a master's cache holds something else than Salt packs.
     #[error(
@@ -80,7 +80,7 @@ pub enum ReadErrorKind {
         /// The name of the number.
         what: &'static str,
         /// The type found.
-        found: Kind,
+        found: ValueKind,
     },
     /// A master's cache has pillars of a minion in several environments.
     #[error("{id} has a pillar for each of the environments {}; say which with the option `pillarenv`", environments.join(", "))]
@@ -164,7 +164,7 @@ pub enum ReadErrorKind {
     #[error("the id must be a name, not {}", found.described())]
     BadId {
         /// The type found.
-        found: Kind,
+        found: ValueKind,
     },
     /// A minion's document has an unknown key.
     #[error("unknown key {}: a minion has `id`, `grains`, `pillar` and `opts`{}", key.repr(), suggestion(*nearest))]
@@ -232,7 +232,7 @@ pub enum SetError {
         /// The next step.
         step: String,
         /// The type found.
-        found: Kind,
+        found: ValueKind,
     },
     /// A step into a list that is not a valid index.
     #[error(
@@ -254,7 +254,7 @@ pub enum SetError {
         /// The expected type.
         expected: &'static str,
         /// The kind of the given value.
-        found: Kind,
+        found: ValueKind,
     },
 }
 
@@ -269,7 +269,7 @@ pub enum LookupError {
     #[error("a key is text or a list of steps, not {}", kind.described())]
     BadKey {
         /// The kind of the key.
-        kind: Kind,
+        kind: ValueKind,
     },
     /// `pillar_raise_on_missing` is set, and the key leads nowhere.
     #[error("Pillar key not found: {key}")]
@@ -309,16 +309,16 @@ pub enum Warning {
     #[error(
         "pillar.get({}) did not merge: the default is {}{}; give a default of the pillar's kind, a mapping or a list",
         key.repr(),
-        default.map_or("not given", Kind::described),
+        default.map_or("not given", ValueKind::described),
         found.map_or_else(String::new, |kind| format!(" and the pillar has {}", kind.described()))
     )]
     NotMerged {
         /// The key.
         key: Value,
         /// The type of the default, if there is one.
-        default: Option<Kind>,
+        default: Option<ValueKind>,
         /// The type of the pillar's value, if any.
-        found: Option<Kind>,
+        found: Option<ValueKind>,
     },
     /// Salt would ask a database.
     #[error(

@@ -26,7 +26,7 @@ mod set;
 mod sources;
 
 pub use error::{DocumentPlace, LookupError, ReadError, ReadErrorKind, SetError, Warning};
-pub use lookup::{Answer, ConfigGet, ConfigPlace, PillarGet};
+pub use lookup::{ConfigGet, ConfigPlace, LookupAnswer, PillarGet};
 pub use minion::{Minion, Part};
 pub use read::MAX_BYTES;
 pub use salt_version::{Behaviour, SaltVersion, UnknownVersion};

@@ -10,16 +10,16 @@ use crate::{Minion, Part, builtin};
 
 /// A value, with warnings about how it was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer<T> {
+pub struct LookupAnswer<T> {
     /// The value.
     pub value: T,
     /// The warning, if there is one.
     pub warning: Option<Warning>,
 }
 
-impl<T> From<T> for Answer<T> {
+impl<T> From<T> for LookupAnswer<T> {
     fn from(value: T) -> Self {
-        Answer {
+        LookupAnswer {
             value,
             warning: None,
         }
@@ -175,7 +175,7 @@ impl Minion {
         &self,
         key: impl Into<Value>,
         query: &PillarGet,
-    ) -> Result<Answer<Value>, LookupError> {
+    ) -> Result<LookupAnswer<Value>, LookupError> {
         let key = key.into();
         let found = path(&key, &query.delimiter)?
             .and_then(|path| traverse(&Value::from(self.pillar.clone()), &path));
@@ -207,7 +207,7 @@ impl Minion {
             }
             (None, None) => Value::from(""),
         };
-        Ok(Answer { value, warning })
+        Ok(LookupAnswer { value, warning })
     }
 
     /// `config.get`: the value under a key, or `None` without one. The first of these that has
@@ -221,7 +221,7 @@ impl Minion {
         &self,
         key: impl Into<Value>,
         query: &ConfigGet,
-    ) -> Result<Answer<Option<Value>>, LookupError> {
+    ) -> Result<LookupAnswer<Option<Value>>, LookupError> {
         let path = path(&key.into(), &query.delimiter)?;
         let (found, merge_warning) = match (path, &query.merge) {
             (None, _) => (None, None),
@@ -236,7 +236,7 @@ impl Minion {
         };
         let warning =
             merge_warning.or_else(|| found.as_ref().and_then(|value| self.warn_of_sdb(value)));
-        Ok(Answer {
+        Ok(LookupAnswer {
             value: found,
             warning,
         })

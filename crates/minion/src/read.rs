@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use mapstack_value::{Kind, Map, Value, json};
+use mapstack_value::{Map, Value, ValueKind, json};
 use mapstack_yaml::{Limits, Mark, Marks, decode, load_marked};
 
 use crate::error::{DocumentPlace, ReadError, ReadErrorKind, nearest};
@@ -201,9 +201,11 @@ fn part_of(part: Part, value: &Value, index: usize, at: &Positions<'_>) -> Resul
 
 fn id_of(value: &Value, index: usize, at: &Positions<'_>) -> Result<Value, ReadError> {
     match value.kind() {
-        found @ (Kind::List | Kind::Map | Kind::Set | Kind::Tuple | Kind::Bytes) => {
-            Err(at.error_in(index, ReadErrorKind::BadId { found }))
-        }
+        found @ (ValueKind::List
+        | ValueKind::Map
+        | ValueKind::Set
+        | ValueKind::Tuple
+        | ValueKind::Bytes) => Err(at.error_in(index, ReadErrorKind::BadId { found })),
         _ => Ok(value.clone()),
     }
 }

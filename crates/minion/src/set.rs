@@ -1,6 +1,6 @@
 //! Setting single facts by path.
 
-use mapstack_value::{Key, Kind, Map, Value, integer_step};
+use mapstack_value::{Key, Map, Value, ValueKind, integer_step};
 use mapstack_yaml::loose_scalar;
 
 use crate::error::{SetError, nearest};
@@ -64,7 +64,7 @@ impl Minion {
                 return Err(SetError::NotAContainer {
                     path,
                     step,
-                    found: Kind::Str,
+                    found: ValueKind::Str,
                 });
             }
             (None, _) => {

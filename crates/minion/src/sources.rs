@@ -63,7 +63,7 @@ enum EarlierFacts {
 #[derive(Clone)]
 enum From {
     /// A text that can be read again.
-    Text(Text),
+    Text(FactsText),
     /// A file that is not text.
     File(Arc<str>),
     Platform(&'static str),
@@ -76,7 +76,7 @@ enum From {
 impl fmt::Debug for From {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            From::Text(Text { file, .. }) | From::File(file) => f.write_str(file),
+            From::Text(FactsText { file, .. }) | From::File(file) => f.write_str(file),
             From::Platform(name) => f.write_str(name),
             From::Set(_) => f.write_str("set"),
             From::Tree(_) => f.write_str("the tree"),
@@ -86,7 +86,7 @@ impl fmt::Debug for From {
 
 /// A text by its name, and where in it the facts begin, if that is not where it does.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Text {
+struct FactsText {
     file: Arc<str>,
     start: Option<Mark>,
     /// The text of what is not a file.
@@ -138,7 +138,7 @@ impl Sources {
         part: Option<Part>,
         under: Option<&'static str>,
     ) {
-        let text = Text {
+        let text = FactsText {
             file: file.into(),
             start: None,
             kept: kept(bytes, file),
@@ -153,7 +153,7 @@ impl Sources {
 
     /// A mapping somewhere in a text was read.
     pub(crate) fn inside(&mut self, file: &str, start: Option<Mark>, part: Option<Part>) {
-        let from = From::Text(Text {
+        let from = From::Text(FactsText {
             file: file.into(),
             start,
             kept: None,
@@ -248,7 +248,7 @@ impl Sources {
             part: Some(part),
             under,
             over: EarlierFacts::None,
-            from: From::Text(Text {
+            from: From::Text(FactsText {
                 file: file.into(),
                 start: None,
                 kept: None,
@@ -278,10 +278,10 @@ pub(crate) fn kept(bytes: &[u8], name: &str) -> Option<Arc<str>> {
 #[derive(Debug)]
 pub struct FactPlaces {
     minion: Minion,
-    documents: Mutex<HashMap<Text, Option<Arc<Document>>>>,
+    documents: Mutex<HashMap<FactsText, Option<Arc<Document>>>>,
 }
 
-impl fmt::Debug for Text {
+impl fmt::Debug for FactsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)
     }
@@ -484,7 +484,7 @@ impl FactPlaces {
         }
     }
 
-    fn document(&self, text: &Text) -> Option<Arc<Document>> {
+    fn document(&self, text: &FactsText) -> Option<Arc<Document>> {
         let mut documents = self
             .documents
             .lock()
@@ -497,7 +497,7 @@ impl FactPlaces {
 }
 
 impl Document {
-    fn read(text: &Text) -> Option<Self> {
+    fn read(text: &FactsText) -> Option<Self> {
         let bytes = match &text.kept {
             Some(kept) => kept.as_bytes().to_vec(),
             None => {

@@ -8,14 +8,14 @@ use foldhash::fast::RandomState;
 use mapstack::ByText;
 use mapstack_value::{Map, Value, weight};
 
-use crate::items::Item;
+use crate::items::DataFileItem;
 
 /// Kept by the engine for all runs.
 pub(crate) struct StackCache {
     /// The data of texts: templates print the same for many minions.
     pub documents: ByText<Value>,
     /// The items of config files, by their texts.
-    pub listed: ByText<Arc<[Item]>>,
+    pub listed: ByText<Arc<[DataFileItem]>>,
     pub merged: MergeCache,
     /// The answers to inventory queries of reclass.
     pub inventories: Memo,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mapstack_loader::{FileServer, KeptFiles, Tree, TreeReads};
+use mapstack_loader::{FileServer, FileTree, KeptFiles, TreeReads};
 use mapstack_merge::{MergeError, Options, Strategy, merge};
 use mapstack_minion::Minion;
 use mapstack_value::posixpath::split;
@@ -16,7 +16,7 @@ use super::cache::StackCache;
 use super::command::Command;
 use super::config::{ExtPillar, ExtPillars, SALTS_OWN};
 use super::external::{BuiltIn, ExternalPillarInput, passed};
-use super::recipe::{OwnPillarResult, Parts, PillarPart, Recipe};
+use super::recipe::{ExternalParts, OwnPillarResult, PillarPart, Recipe};
 use super::select::Stores;
 use super::stack::Stacking;
 use super::trace::{PillarEvent, WholeEvent};
@@ -38,7 +38,7 @@ pub struct Compiled {
 pub struct Compiler {
     pillars: ExtPillars,
     /// The directories of stacked files, besides those of the config files.
-    tree: Tree,
+    tree: FileTree,
     mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
     notes_paths: bool,
     cache: StackCache,
@@ -54,9 +54,9 @@ impl Compiler {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(pillars: ExtPillars) -> Self {
-        let tree = Tree::new().keeping(&KeptFiles::default());
+        let tree = FileTree::new().keeping(&KeptFiles::default());
         Compiler {
-            tree: pillars.directories.iter().fold(tree, Tree::directory),
+            tree: pillars.directories.iter().fold(tree, FileTree::directory),
             mounts: Vec::new(),
             notes_paths: false,
             pillars,
@@ -78,7 +78,7 @@ impl Compiler {
         self
     }
 
-    /// Take stacked files below a directory from a file server, as [`Tree::mount`] does.
+    /// Take stacked files below a directory from a file server, as [`FileTree::mount`] does.
     #[must_use]
     pub fn mount(mut self, directory: impl AsRef<Path>, files: Arc<dyn FileServer>) -> Self {
         self.mounts.push((directory.as_ref().into(), files));
@@ -189,7 +189,7 @@ pub struct PillarRun<'c> {
     engine: &'c Engine,
     minion: Minion,
     pillars: &'c ExtPillars,
-    tree: &'c Tree,
+    tree: &'c FileTree,
     mounts: &'c [(PathBuf, Arc<dyn FileServer>)],
     /// The reads from mounted directories.
     stacked: Arc<CompileReads>,
@@ -405,7 +405,7 @@ impl PillarRun<'_> {
     }
 
     /// The files of an external pillar below some directories.
-    fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> Tree {
+    fn tree<'d>(&self, directories: impl IntoIterator<Item = &'d str>) -> FileTree {
         // The first that is mounted counts, and these note what is read.
         let mounted = self
             .mounts
@@ -421,7 +421,7 @@ impl PillarRun<'_> {
         if let Some(paths) = &self.paths {
             tree = tree.noting(paths);
         }
-        directories.into_iter().fold(tree, Tree::directory)
+        directories.into_iter().fold(tree, FileTree::directory)
     }
 
     /// One item of `ext_pillar`. Where it names several external pillars, the reference calls all of
@@ -735,7 +735,7 @@ impl PillarRun<'_> {
         let done = stacking.done.map(RefCell::into_inner);
         Ok(OwnPillarResult {
             data: result?.into(),
-            parts: done.map_or(Parts::Unknown, Parts::Stacked),
+            parts: done.map_or(ExternalParts::Unknown, ExternalParts::Stacked),
         })
     }
 

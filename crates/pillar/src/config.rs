@@ -7,7 +7,7 @@ use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::Marks;
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-use mapstack_salt_config::{Config, Kind, Setting};
+use mapstack_salt_config::{Config, Kind, OptionPlace};
 
 /// An external pillar that stacks files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -266,11 +266,11 @@ impl ExtPillars {
 }
 
 /// The places where `ext_pillar` is set; lists of several files are one.
-pub(crate) struct ExtPillarPlaces<'c>(pub &'c [Setting]);
+pub(crate) struct ExtPillarPlaces<'c>(pub &'c [OptionPlace]);
 
 impl ExtPillarPlaces<'_> {
     /// Find the setting of an item, with the marks of everything in it.
-    pub(crate) fn find(&self, item: &Value) -> Option<(&Setting, &Marks)> {
+    pub(crate) fn find(&self, item: &Value) -> Option<(&OptionPlace, &Marks)> {
         self.0.iter().find_map(|setting| {
             let at = setting
                 .value

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mapstack_loader::{Fetched, LoadError, Tree};
+use mapstack_loader::{Fetched, FileTree, LoadError};
 use mapstack_value::posixpath::{join, normpath};
 
 use mapstack::File;
@@ -32,7 +32,7 @@ pub(crate) enum NamedFile {
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'b> {
     pub directory: &'b str,
-    pub tree: &'b Tree,
+    pub tree: &'b FileTree,
 }
 
 impl Base<'_> {

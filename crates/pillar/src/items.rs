@@ -9,19 +9,19 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 
 /// The name of a data file, or a pattern.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct DataFileItem {
     pub name: String,
     /// The offset in the rendered text.
     pub start: usize,
 }
 
 /// The items of a config file: those of a YAML list, else its lines (Salt: `_parse_stack_cfg`).
-pub(crate) fn items(text: &Text<'_>, kind: StackKind) -> Result<Vec<Item>> {
+pub(crate) fn items(text: &Text<'_>, kind: StackKind) -> Result<Vec<DataFileItem>> {
     let whole = text.as_str();
     let Ok((Value::List(listed), marks)) = mapstack_yaml::load_marked(whole, &Limits::default())
     else {
         return Ok(lines(whole)
-            .map(|(start, line)| Item {
+            .map(|(start, line)| DataFileItem {
                 name: line.into(),
                 start,
             })
@@ -32,7 +32,7 @@ pub(crate) fn items(text: &Text<'_>, kind: StackKind) -> Result<Vec<Item>> {
             .child(i)
             .map_or(0, |child| Marks::mark(child).offset(whole));
         match item {
-            Value::Str(name) => Ok(Item {
+            Value::Str(name) => Ok(DataFileItem {
                 name: name.to_string(),
                 start,
             }),

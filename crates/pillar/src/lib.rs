@@ -21,7 +21,7 @@ mod template;
 mod trace;
 mod whole;
 
-pub use crate::classes::{FilePlace, Origin, PlaceEffect};
+pub use crate::classes::{FilePlace, PlaceEffect, SetPlaces};
 pub use compile::{Compiled, Compiler, PillarRun};
 pub use config::{ExtPillars, StackKind};
 pub use mapstack_merge::stack::{MARKER as STACK_MARKER, StackStrategy};

@@ -89,7 +89,7 @@ pub(crate) fn render(
     stack: &mut Value,
     interpreter: &Interpreter,
 ) -> mapstack_render::Result<RenderResult> {
-    let options = mapstack_render::mako::Options::stack();
+    let options = mapstack_render::mako::MakoOptions::stack();
     let uri = request.name.as_deref();
     let given =
         |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);

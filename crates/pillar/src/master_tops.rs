@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use mapstack::{Engine, MasterSide, Means, PluginAnswer, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result, Severity};
-use mapstack_loader::{MemoryFiles, Tree};
+use mapstack_loader::{FileTree, MemoryFiles};
 use mapstack_merge::{Options, merge};
 use mapstack_minion::Minion;
 use mapstack_render::ErrorKind as RenderErrorKind;
@@ -216,7 +216,7 @@ impl MasterTopQuestion<'_> {
             },
             extra: &Map::new(),
             tree: &|directory| {
-                let tree = Tree::new().deploying(self.engine.deployed());
+                let tree = FileTree::new().deploying(self.engine.deployed());
                 tree.directory(directory)
             },
             is_explained: false,

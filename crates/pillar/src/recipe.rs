@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use crate::classes::{ClassFile, Origin, Origins};
+use crate::classes::{ClassFile, Origins, SetPlaces};
 use mapstack::{File, Text, parted_aliases};
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_merge::{Aliases, MergeError, Options, Strategy, merge};
@@ -52,7 +52,7 @@ pub enum RecipeStep {
         /// The files, by their numbers in the origin.
         files: Vec<PartId>,
         /// The places.
-        origin: Box<Origin>,
+        origin: Box<SetPlaces>,
     },
     /// Values of a part in place of those of another, which are not merged.
     Put {
@@ -154,21 +154,21 @@ pub(crate) struct OwnPillarResult {
     /// The data.
     pub data: Value,
     /// The parts that its files added, if it knows them.
-    pub parts: Parts,
+    pub parts: ExternalParts,
 }
 
 impl From<Value> for OwnPillarResult {
     fn from(data: Value) -> Self {
         OwnPillarResult {
             data,
-            parts: Parts::Unknown,
+            parts: ExternalParts::Unknown,
         }
     }
 }
 
 /// The parts of an external pillar's data, as far as they are known.
 #[derive(Debug, Default)]
-pub(crate) enum Parts {
+pub(crate) enum ExternalParts {
     #[default]
     Unknown,
     /// The data of files, and the places in it that set the values.
@@ -177,11 +177,11 @@ pub(crate) enum Parts {
     Stacked(Vec<StackedFile>),
 }
 
-impl Parts {
+impl ExternalParts {
     /// The classes and nodes of an external pillar, in the order of their merge.
     pub fn classes<'p>(&'p self, external: &'p str) -> impl Iterator<Item = StackEvent> + 'p {
         let files = match self {
-            Parts::Placed(files, _) => files.as_slice(),
+            ExternalParts::Placed(files, _) => files.as_slice(),
             _ => &[],
         };
         files.iter().map(move |(file, _)| StackEvent::Class {
@@ -212,8 +212,8 @@ impl Parts {
             (file, data)
         };
         match &*origins.files {
-            [] => Parts::Unknown,
-            files => Parts::Placed(files.iter().map(file).collect(), origins.clone()),
+            [] => ExternalParts::Unknown,
+            files => ExternalParts::Placed(files.iter().map(file).collect(), origins.clone()),
         }
     }
 }
@@ -224,7 +224,7 @@ fn by_keys() -> Options {
 }
 
 /// The parts of a value that places set.
-fn set_by(origin: &Origin, value: &Value) -> Option<Value> {
+fn set_by(origin: &SetPlaces, value: &Value) -> Option<Value> {
     if origin.turns.iter().any(|(_, turn)| turn.is_set()) {
         return Some(value.clone());
     }
@@ -395,10 +395,10 @@ impl Recipe {
             }
         };
         let made = match (parts, data.as_map()) {
-            (Parts::Placed(files, origins), Some(_)) if self.wanted => {
+            (ExternalParts::Placed(files, origins), Some(_)) if self.wanted => {
                 let file = |(file, data)| self.layer(data, layer(Some(file))).id;
                 let files: Vec<PartId> = files.into_iter().map(file).collect();
-                let placed = |value: Value, origin: Origin| {
+                let placed = |value: Value, origin: SetPlaces| {
                     let id = self.add(|| RecipeStep::Placed {
                         whole: self.layer(value.clone(), layer(None)).id,
                         files: files.clone(),
@@ -413,7 +413,7 @@ impl Recipe {
                 }
                 placed(data, origins.root)
             }
-            (Parts::Stacked(files), Some(_)) if self.wanted => {
+            (ExternalParts::Stacked(files), Some(_)) if self.wanted => {
                 let made = files.into_iter().fold(PillarPart::default(), |made, file| {
                     self.stacked(made, file, layer)
                 });

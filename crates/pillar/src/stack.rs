@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, Tree};
+use mapstack_loader::{Fetched, FileTree};
 use mapstack_merge::Aliases;
 use mapstack_merge::stack::{MARKER, StackError, StackStrategy, merge_into};
 use mapstack_value::posixpath::split;
@@ -13,7 +13,7 @@ use mapstack_yaml::{Limits, Loaded, Mark, load_document};
 use super::StackKind;
 use super::cache::StackCache;
 use super::files::{Base, DataFile, NamedFile, unreadable};
-use super::items::{Item, items};
+use super::items::{DataFileItem, items};
 use super::recipe::StackedFile;
 use super::select::SelectedFile;
 use super::template::Templates;
@@ -29,7 +29,7 @@ pub(crate) struct Stacking<'s, 'e> {
     pub run: &'s Run<'e>,
     pub cache: &'s StackCache,
     pub kind: StackKind,
-    pub tree: &'s Tree,
+    pub tree: &'s FileTree,
     pub opts: &'s Map,
     pub events: &'s RefCell<Vec<PillarEvent>>,
     /// The mappings that files so far have at several places by YAML anchors.
@@ -153,11 +153,11 @@ impl Stacking<'_, '_> {
     }
 
     /// The items of a config file. Many minions have the same text.
-    fn items(&self, text: &Text<'_>) -> Result<Arc<[Item]>> {
+    fn items(&self, text: &Text<'_>) -> Result<Arc<[DataFileItem]>> {
         if let Some(known) = self.cache.listed.get(text.as_str()) {
             return Ok(known);
         }
-        let items: Arc<[Item]> = items(text, self.kind)?.into();
+        let items: Arc<[DataFileItem]> = items(text, self.kind)?.into();
         self.cache.listed.put(text.as_str(), items.clone());
         Ok(items)
     }
@@ -187,7 +187,7 @@ struct OneConfig<'c, 'e> {
 
 impl OneConfig<'_, '_> {
     /// Merge the files of an item of PillarStack.
-    fn pattern(&self, item: &Item, stack: &mut Value) -> Result<()> {
+    fn pattern(&self, item: &DataFileItem, stack: &mut Value) -> Result<()> {
         let files = self
             .base
             .matching(&item.name)
@@ -211,7 +211,7 @@ impl OneConfig<'_, '_> {
     }
 
     /// Merge the file of an item of MakoStack. One that fails is left out.
-    fn name(&self, item: &Item, stack: &mut Value) -> Result<()> {
+    fn name(&self, item: &DataFileItem, stack: &mut Value) -> Result<()> {
         let data = match self.base.named(&item.name)? {
             NamedFile::File(data) => data,
             NamedFile::Missing => {
@@ -240,7 +240,7 @@ impl OneConfig<'_, '_> {
     }
 
     /// Go on without a file, as MakoStack does, and say so.
-    fn drop(&self, item: &Item, data: &DataFile, error: &Error) {
+    fn drop(&self, item: &DataFileItem, data: &DataFile, error: &Error) {
         let diagnostic = error.diagnostic();
         let message = format!("MakoStack leaves {} out: {}", data.path, diagnostic.message);
         let warning = Diagnostic::warning(diagnostic.kind, message);
@@ -265,7 +265,12 @@ impl OneConfig<'_, '_> {
         );
     }
 
-    fn merge(&self, data: &DataFile, item: &Item, stack: &mut Value) -> Result<FileOutcome> {
+    fn merge(
+        &self,
+        data: &DataFile,
+        item: &DataFileItem,
+        stack: &mut Value,
+    ) -> Result<FileOutcome> {
         let Some(read) = self.base.read(data).map_err(|e| self.here(e, item))? else {
             let message = format!("{} is not a regular file", data.path);
             return Err(self.here(Error::new(ErrorKind::File, message), item));
@@ -387,12 +392,12 @@ impl OneConfig<'_, '_> {
     }
 
     /// An error that comes from what the config file says.
-    fn here(&self, error: Error, item: &Item) -> Error {
+    fn here(&self, error: Error, item: &DataFileItem) -> Error {
         self.templates
             .with_files(error.at(Some(self.text.place(item.start))))
     }
 
-    fn warn_of_blanks(&self, item: &Item) {
+    fn warn_of_blanks(&self, item: &DataFileItem) {
         let bare = item
             .name
             .trim()
@@ -422,7 +427,7 @@ impl OneConfig<'_, '_> {
         }
     }
 
-    fn outcome(&self, item: &Item, data: Option<&DataFile>, outcome: FileOutcome) {
+    fn outcome(&self, item: &DataFileItem, data: Option<&DataFile>, outcome: FileOutcome) {
         let path = data.map(|data| data.path.clone());
         self.stacking.record(StackEvent::File {
             item: item.name.clone(),

@@ -19,7 +19,7 @@ mod undefined;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_value::{Int, Key, Kind, Map, Str, Traverse, Value};
+use mapstack_value::{Int, Key, Map, Str, Traverse, Value, ValueKind};
 
 pub use args::{CallArgs, required};
 pub use containers::{
@@ -221,17 +221,17 @@ impl Obj {
     /// Python's name of the type.
     pub fn type_name(&self) -> &str {
         match self {
-            Obj::None => Kind::None.python_name(),
-            Obj::Bool(_) => Kind::Bool.python_name(),
-            Obj::Int(_) => Kind::Int.python_name(),
-            Obj::Float(_) => Kind::Float.python_name(),
-            Obj::Str(_) => Kind::Str.python_name(),
+            Obj::None => ValueKind::None.python_name(),
+            Obj::Bool(_) => ValueKind::Bool.python_name(),
+            Obj::Int(_) => ValueKind::Int.python_name(),
+            Obj::Float(_) => ValueKind::Float.python_name(),
+            Obj::Str(_) => ValueKind::Str.python_name(),
             Obj::Markup(_) => "Markup",
-            Obj::Bytes(_) => Kind::Bytes.python_name(),
-            Obj::List(_) => Kind::List.python_name(),
-            Obj::Tuple(_) => Kind::Tuple.python_name(),
+            Obj::Bytes(_) => ValueKind::Bytes.python_name(),
+            Obj::List(_) => ValueKind::List.python_name(),
+            Obj::Tuple(_) => ValueKind::Tuple.python_name(),
             Obj::Dict(d) => d.type_name(),
-            Obj::Set(_) => Kind::Set.python_name(),
+            Obj::Set(_) => ValueKind::Set.python_name(),
             Obj::Undefined(u) => u.type_name(),
             Obj::Iter(i) => i.type_name(),
             Obj::Native(n) => n.type_name(),

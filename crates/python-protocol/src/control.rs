@@ -142,7 +142,7 @@ impl Message for Control {
 
 /// A report of the program outside of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
+pub enum ProgramReport {
     /// A session is open; its socket comes with the message.
     Open,
     /// The session's process has ended.
@@ -220,11 +220,11 @@ impl NotedPlace {
     }
 }
 
-impl Message for Report {
+impl Message for ProgramReport {
     fn write(&self, out: &mut Writer) {
         match self {
-            Report::Open => out.uint(1),
-            Report::Ended(ending) => {
+            ProgramReport::Open => out.uint(1),
+            ProgramReport::Ended(ending) => {
                 out.uint(2);
                 out.option(ending.status, |out, status| out.int(status.into()));
                 out.option(ending.signal, |out, signal| out.int(signal.into()));
@@ -244,10 +244,10 @@ impl Message for Report {
             i32::try_from(int).map_err(|_| input.error("the number is too large"))
         };
         match input.uint::<u8>()? {
-            1 => Ok(Report::Open),
+            1 => Ok(ProgramReport::Open),
             2 => {
                 let (status, signal) = (input.option(small)?, input.option(small)?);
-                Ok(Report::Ended(SessionEnd {
+                Ok(ProgramReport::Ended(SessionEnd {
                     status,
                     signal,
                     said: input.string()?,

@@ -181,7 +181,7 @@ impl Loader {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FunctionFiles {
     /// Their paths and texts; none where the tree has no such module, or where something else answers first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<TemplateSource>,
     /// True if Salt has the function without the tree.
     pub is_known: bool,
 }
@@ -254,9 +254,9 @@ pub struct JobUsage {
 
 /// An answer of the command.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum CommandAnswer {
     /// A template, if there is one.
-    Template(Result<Option<Source>, Refusal>),
+    Template(Result<Option<TemplateSource>, Refusal>),
     /// Yes or no.
     Flag(bool),
     /// The result of a function, or facts.
@@ -267,7 +267,7 @@ pub enum Answer {
 
 /// A template's source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct TemplateSource {
     /// The name in errors.
     pub name: Str,
     /// Its text.
@@ -532,36 +532,36 @@ impl Message for SessionMessage {
     }
 }
 
-impl Message for Answer {
+impl Message for CommandAnswer {
     fn write(&self, out: &mut Writer) {
         match self {
-            Answer::Template(Ok(source)) => {
+            CommandAnswer::Template(Ok(source)) => {
                 out.uint(1);
                 out.option(source.as_ref(), |out, source| source.write(out));
             }
-            Answer::Template(Err(refusal)) => {
+            CommandAnswer::Template(Err(refusal)) => {
                 out.uint(2);
                 refusal.write(out);
             }
-            Answer::Flag(flag) => {
+            CommandAnswer::Flag(flag) => {
                 out.uint(3);
                 out.flag(*flag);
             }
-            Answer::Value(Ok(value)) => {
+            CommandAnswer::Value(Ok(value)) => {
                 out.uint(4);
                 value.write(out);
             }
-            Answer::Value(Err(refusal)) => {
+            CommandAnswer::Value(Err(refusal)) => {
                 out.uint(5);
                 refusal.write(out);
             }
-            Answer::Found(Ok(found)) => {
+            CommandAnswer::Found(Ok(found)) => {
                 out.uint(6);
                 out.count(found.sources.len());
                 found.sources.iter().for_each(|source| source.write(out));
                 out.flag(found.is_known);
             }
-            Answer::Found(Err(refusal)) => {
+            CommandAnswer::Found(Err(refusal)) => {
                 out.uint(7);
                 refusal.write(out);
             }
@@ -571,31 +571,31 @@ impl Message for Answer {
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         match input.uint::<u8>()? {
             1 => {
-                let source = input.option(Source::read)?;
-                Ok(Answer::Template(Ok(source)))
+                let source = input.option(TemplateSource::read)?;
+                Ok(CommandAnswer::Template(Ok(source)))
             }
-            2 => Ok(Answer::Template(Err(Refusal::read(input)?))),
-            3 => input.flag().map(Answer::Flag),
-            4 => Value::read(input).map(|value| Answer::Value(Ok(value))),
-            5 => Ok(Answer::Value(Err(Refusal::read(input)?))),
-            6 => Ok(Answer::Found(Ok(FunctionFiles {
-                sources: input.list(Source::read)?,
+            2 => Ok(CommandAnswer::Template(Err(Refusal::read(input)?))),
+            3 => input.flag().map(CommandAnswer::Flag),
+            4 => Value::read(input).map(|value| CommandAnswer::Value(Ok(value))),
+            5 => Ok(CommandAnswer::Value(Err(Refusal::read(input)?))),
+            6 => Ok(CommandAnswer::Found(Ok(FunctionFiles {
+                sources: input.list(TemplateSource::read)?,
                 is_known: input.flag()?,
             }))),
-            7 => Ok(Answer::Found(Err(Refusal::read(input)?))),
+            7 => Ok(CommandAnswer::Found(Err(Refusal::read(input)?))),
             _ => Err(input.error("this is not an answer")),
         }
     }
 }
 
-impl Message for Source {
+impl Message for TemplateSource {
     fn write(&self, out: &mut Writer) {
         out.text(&self.name);
         out.text(&self.text);
     }
 
     fn read(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Source {
+        Ok(TemplateSource {
             name: input.shared()?,
             text: input.shared()?,
         })

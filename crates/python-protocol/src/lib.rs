@@ -6,19 +6,19 @@
 //!
 //! | channel | from the command | from the program |
 //! |---|---|---|
-//! | control, one for a program | [`Control`] | [`Hello`], then [`Report`]s |
-//! | session, one for jobs that share an interpreter | for each job [`Bounds`], the [`Job`], [`Answer`]s | [`SessionMessage`] |
+//! | control, one for a program | [`Control`] | [`Hello`], then [`ProgramReport`]s |
+//! | session, one for jobs that share an interpreter | for each job [`Bounds`], the [`Job`], [`CommandAnswer`]s | [`SessionMessage`] |
 //!
 //! Neither side trusts the other: a decoder takes any bytes without a panic, within bounded memory and depth, and
 //! refuses what is left over behind a message.
 //!
 //! ```
-//! use mapstack_python_protocol::{Answer, Message};
+//! use mapstack_python_protocol::{CommandAnswer, Message};
 //! use mapstack_value::Value;
-//! let answer = Answer::Value(Ok(Value::from_iter([1, 2])));
+//! let answer = CommandAnswer::Value(Ok(Value::from_iter([1, 2])));
 //! let bytes = answer.to_bytes();
-//! assert_eq!(Answer::from_bytes(&bytes).unwrap(), answer);
-//! assert!(Answer::from_bytes(&bytes[1..]).is_err());
+//! assert_eq!(CommandAnswer::from_bytes(&bytes).unwrap(), answer);
+//! assert!(CommandAnswer::from_bytes(&bytes[1..]).is_err());
 //! ```
 
 mod codec;
@@ -31,19 +31,19 @@ mod value;
 
 pub use codec::{DecodeError, Message, Reader, Writer};
 pub use control::{
-    Bounds, Control, Hello, HelloError, NotedPlace, Report, SandboxPart, SessionEnd,
+    Bounds, Control, Hello, HelloError, NotedPlace, ProgramReport, SandboxPart, SessionEnd,
 };
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};
 pub use job::{
-    Answer, CompileJob, FunctionFiles, FunctionJob, Job, JobUsage, Language, Loader, Lookup,
-    ModuleJob, Names, Refusal, RefusalKind, RenderJob, SessionMessage, Source, TemplateJob,
+    CommandAnswer, CompileJob, FunctionFiles, FunctionJob, Job, JobUsage, Language, Loader, Lookup,
+    ModuleJob, Names, Refusal, RefusalKind, RenderJob, SessionMessage, TemplateJob, TemplateSource,
 };
 pub use outcome::{
-    Chunk, Compiled, CompiledTemplate, Failure, FailureKind, FunctionAnswer, JobOutcome, Purity,
+    Chunk, Compiled, CompiledTemplate, FailureKind, FunctionAnswer, JobFailure, JobOutcome, Purity,
     Span, TracedText, Unit, UnitSource, UnitSpan,
 };
 pub use plan::{
-    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep,
+    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, PlanStep, TemplatePlan,
 };
 
 /// The version of the protocol. Sides of different versions do not talk.

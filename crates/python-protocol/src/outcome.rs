@@ -6,7 +6,7 @@ use mapstack_value::{Str, Value};
 
 use crate::codec::{DecodeError, Message, Reader, Writer};
 use crate::job::{Names, read_names, write_names, write_texts};
-use crate::plan::Plan;
+use crate::plan::TemplatePlan;
 
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub enum JobOutcome {
     /// The job failed.
     Failed {
         /// The failure.
-        failure: Failure,
+        failure: JobFailure,
         /// The variables that were to be read back, and had changed by then.
         changed: Names,
     },
@@ -64,7 +64,7 @@ pub struct Compiled {
     /// The facts that the code looks at, if it can share an interpreter.
     pub purity: Option<Purity>,
     /// The plan of the code's output, if it only looks at what it is given.
-    pub plan: Option<Plan>,
+    pub plan: Option<TemplatePlan>,
 }
 
 /// Code that leaves no state in an interpreter, and sees none of it but data that it is given, the
@@ -97,7 +97,7 @@ impl Message for Compiled {
                 optional: input.list(Reader::shared)?,
             })
         })?;
-        let plan = input.option(Plan::read)?;
+        let plan = input.option(TemplatePlan::read)?;
         Ok(Compiled { code, purity, plan })
     }
 }
@@ -212,7 +212,7 @@ impl Message for Span {
 
 /// The failure of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct JobFailure {
     /// The class of the failure.
     pub kind: FailureKind,
     /// The message.
@@ -292,7 +292,7 @@ impl Message for JobOutcome {
             }),
             3 => Compiled::read(input).map(JobOutcome::Compiled),
             4 => Ok(JobOutcome::Failed {
-                failure: Failure::read(input)?,
+                failure: JobFailure::read(input)?,
                 changed: read_names(input)?,
             }),
             5 => Ok(JobOutcome::Function {
@@ -430,7 +430,7 @@ fn write_units(units: &[Unit], out: &mut Writer) {
     units.iter().for_each(|unit| unit.write(out));
 }
 
-impl Message for Failure {
+impl Message for JobFailure {
     fn write(&self, out: &mut Writer) {
         match &self.kind {
             FailureKind::Raised(class) => {
@@ -473,7 +473,7 @@ impl Message for Failure {
         let units = input.list(Unit::read)?;
         let place = input.option(|input| place_in(&units, input))?;
         let trace = input.list(|input| Ok((input.string()?, place_in(&units, input)?)))?;
-        Ok(Failure {
+        Ok(JobFailure {
             kind,
             message,
             help,

@@ -10,7 +10,7 @@ use crate::outcome::Span;
 /// It has no calls but those of [`METHODS`], and changes nothing. Where evaluating it fails in any way, the template
 /// itself has to be rendered: only Python reports how Python fails.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Plan {
+pub struct TemplatePlan {
     /// The names that have to be given; they are the first variables.
     pub given: Vec<Str>,
     /// The number of variables. Those that are not given get their values from [`PlanStep::For`].
@@ -19,7 +19,7 @@ pub struct Plan {
     pub steps: Vec<PlanStep>,
 }
 
-/// A step of a [`Plan`].
+/// A step of a [`TemplatePlan`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanStep {
     /// Print a value as `str()` has it.
@@ -144,7 +144,7 @@ pub const MAX_PLAN_DEPTH: usize = 64;
 /// The most variables.
 pub const MAX_PLAN_VARIABLES: usize = 1000;
 
-impl Message for Plan {
+impl Message for TemplatePlan {
     fn write(&self, out: &mut Writer) {
         crate::job::write_texts(&self.given, out);
         out.uint(self.variables as u64);
@@ -157,7 +157,7 @@ impl Message for Plan {
         if variables < given.len() || variables > MAX_PLAN_VARIABLES {
             return Err(input.error("a plan cannot have so many variables"));
         }
-        Ok(Plan {
+        Ok(TemplatePlan {
             given,
             variables,
             steps: read_steps(input, variables, MAX_PLAN_DEPTH)?,

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
-    DecodeError, Failure, FailureKind, FrameError, FunctionAnswer, FunctionFiles, FunctionJob,
-    Hello, HelloError, Job, JobOutcome, JobUsage, Language, Loader, Lookup, LookupExpr, MAX_FRAME,
-    Message, ModuleJob, NotedPlace, Plan, PlanStep, Purity, Refusal, RefusalKind, RenderJob,
-    Report, SandboxPart, SessionEnd, SessionMessage, Source, Span, TemplateJob, TracedText, Unit,
-    UnitSource, UnitSpan, VERSION, read_frame, write_frame,
+    Bounds, Chunk, CommandAnswer, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
+    DecodeError, FailureKind, FrameError, FunctionAnswer, FunctionFiles, FunctionJob, Hello,
+    HelloError, Job, JobFailure, JobOutcome, JobUsage, Language, Loader, Lookup, LookupExpr,
+    MAX_FRAME, Message, ModuleJob, NotedPlace, PlanStep, ProgramReport, Purity, Refusal,
+    RefusalKind, RenderJob, SandboxPart, SessionEnd, SessionMessage, Span, TemplateJob,
+    TemplatePlan, TemplateSource, TracedText, Unit, UnitSource, UnitSpan, VERSION, read_frame,
+    write_frame,
 };
 use mapstack_value::{Int, Key, Map, MapKind, Value};
 use proptest::prelude::*;
@@ -77,9 +78,9 @@ fn round<M: Message + PartialEq + std::fmt::Debug>(message: &M) -> Result<(), Te
 /// Read bytes as everything that either side says.
 fn read_all(bytes: &[u8]) {
     let _ = SessionMessage::from_bytes(bytes);
-    let _ = Answer::from_bytes(bytes);
+    let _ = CommandAnswer::from_bytes(bytes);
     let _ = Job::from_bytes(bytes);
-    let _ = Report::from_bytes(bytes);
+    let _ = ProgramReport::from_bytes(bytes);
     let _ = Control::from_bytes(bytes);
     let _ = Bounds::from_bytes(bytes);
     let _ = CompiledTemplate::from_bytes(bytes);
@@ -115,7 +116,7 @@ fn said() -> Vec<Vec<u8>> {
             exact: true,
         }],
     };
-    let failure = Failure {
+    let failure = JobFailure {
         kind: FailureKind::Raised("KeyError".to_owned()),
         message: "m".to_owned(),
         help: Some("h".to_owned()),
@@ -167,7 +168,7 @@ fn said() -> Vec<Vec<u8>> {
             }),
             plan: Some(plan()),
         })),
-        Report::Ended(SessionEnd {
+        ProgramReport::Ended(SessionEnd {
             status: None,
             signal: Some(9),
             said: "s".to_owned(),
@@ -181,7 +182,7 @@ fn said() -> Vec<Vec<u8>> {
 }
 
 /// A plan with every kind of step and expression.
-fn plan() -> Plan {
+fn plan() -> TemplatePlan {
     let one = || LookupExpr::Variable(0);
     let two = || Box::new([one(), LookupExpr::Value(Value::from(1))]);
     let looks = vec![
@@ -206,7 +207,7 @@ fn plan() -> Plan {
         exact: true,
     };
     let body: Vec<PlanStep> = looks.into_iter().map(print).collect();
-    Plan {
+    TemplatePlan {
         given: vec!["a".into()],
         variables: 2,
         steps: vec![
@@ -232,16 +233,16 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
         message: "m".to_owned(),
     };
     vec![
-        Answer::Value(Ok(value.clone())).to_bytes(),
-        Answer::Value(Err(refusal.clone())).to_bytes(),
-        Answer::Template(Err(refusal.clone())).to_bytes(),
-        Answer::Found(Err(Refusal {
+        CommandAnswer::Value(Ok(value.clone())).to_bytes(),
+        CommandAnswer::Value(Err(refusal.clone())).to_bytes(),
+        CommandAnswer::Template(Err(refusal.clone())).to_bytes(),
+        CommandAnswer::Found(Err(Refusal {
             kind: RefusalKind::Unanswered,
             ..refusal
         }))
         .to_bytes(),
-        Answer::Found(Ok(FunctionFiles {
-            sources: vec![Source {
+        CommandAnswer::Found(Ok(FunctionFiles {
+            sources: vec![TemplateSource {
                 name: "_modules/n.py".into(),
                 text: "t".into(),
             }],
@@ -266,7 +267,7 @@ fn answers(value: &Value) -> Vec<Vec<u8>> {
             keywords: vec![("k".into(), value.clone())],
         })
         .to_bytes(),
-        Answer::Template(Ok(Some(Source {
+        CommandAnswer::Template(Ok(Some(TemplateSource {
             name: "n".into(),
             text: "t".into(),
         })))

@@ -11,7 +11,8 @@ use std::os::unix::net::UnixStream;
 
 use fork::Fork;
 use mapstack_python_protocol::{
-    Control, FrameError, Hello, Message, NotedPlace, Report, SessionEnd, read_frame, write_frame,
+    Control, FrameError, Hello, Message, NotedPlace, ProgramReport, SessionEnd, read_frame,
+    write_frame,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -80,8 +81,8 @@ fn nurse(control: UnixStream, machine: &Machine, is_for_all: bool) -> io::Result
             machine.prepare();
         }
         let (mut child, socket) = match split()? {
-            Side::Nursery { child, socket } => (child, socket),
-            Side::Session {
+            ForkSide::Nursery { child, socket } => (child, socket),
+            ForkSide::Session {
                 socket,
                 errors,
                 notes,
@@ -99,13 +100,14 @@ fn nurse(control: UnixStream, machine: &Machine, is_for_all: bool) -> io::Result
         let ending = child.end()?;
         let Some(asked) = asked? else { break };
         is_to_prepare = asked == Control::NextOfAll;
-        write_frame(&mut &control, &Report::Ended(ending).to_bytes()).map_err(io::Error::other)?;
+        write_frame(&mut &control, &ProgramReport::Ended(ending).to_bytes())
+            .map_err(io::Error::other)?;
     }
     Ok(())
 }
 
 /// The two processes behind a fork.
-enum Side {
+enum ForkSide {
     Nursery {
         child: Child,
         socket: OwnedFd,
@@ -117,7 +119,7 @@ enum Side {
     },
 }
 
-fn split() -> io::Result<Side> {
+fn split() -> io::Result<ForkSide> {
     let (ours, theirs) = UnixStream::pair()?;
     let (errors, output) = io::pipe()?;
     // The other end is not read during the session, so a write must not block.
@@ -126,7 +128,7 @@ fn split() -> io::Result<Side> {
     match fork::fork()? {
         Fork::Child => {
             die_with(parent)?;
-            Ok(Side::Session {
+            Ok(ForkSide::Session {
                 socket: ours,
                 errors: output.into(),
                 notes: noting.into(),
@@ -140,7 +142,7 @@ fn split() -> io::Result<Side> {
                 notes: notes.into(),
                 said: Vec::new(),
             };
-            Ok(Side::Nursery {
+            Ok(ForkSide::Nursery {
                 child,
                 socket: theirs.into(),
             })
@@ -180,7 +182,7 @@ fn be_session(machine: &Machine, socket: UnixStream, errors: &OwnedFd, notes: Fi
 /// Give a session's socket to the command.
 fn send_socket(control: &UnixStream, socket: &OwnedFd) -> io::Result<()> {
     let mut frame = Vec::new();
-    write_frame(&mut frame, &Report::Open.to_bytes()).map_err(io::Error::other)?;
+    write_frame(&mut frame, &ProgramReport::Open.to_bytes()).map_err(io::Error::other)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     let sockets = [socket.as_fd()];

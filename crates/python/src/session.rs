@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
 use mapstack_python_protocol::{
-    Failure, FailureKind, Hello, JobOutcome, JobUsage, Names, write_frame,
+    FailureKind, Hello, JobFailure, JobOutcome, JobUsage, Names, write_frame,
 };
 
 use crate::sandbox::Machine;
@@ -54,7 +54,7 @@ pub(crate) fn serve(machine: &Machine, input: impl Read + 'static, output: impl 
 }
 
 fn broken(why: &str) -> JobOutcome {
-    let failure = Failure {
+    let failure = JobFailure {
         kind: FailureKind::Broken,
         message: format!("the Python interpreter failed: {why}"),
         help: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Map, Value, json};
 use mapstack::{Error, ErrorKind, nearest, yaml};
-use mapstack_salt_config::{Config, Origin};
+use mapstack_salt_config::{Config, OptionOrigin};
 use serde::Serialize;
 
 use crate::document::Plain;
@@ -15,7 +15,7 @@ use crate::masked_options::masked;
 const MAX_WIDTH: usize = 60;
 
 /// An option in force.
-pub struct Row {
+pub struct OptionRow {
     name: String,
     value: Value,
     from: Vec<String>,
@@ -32,7 +32,7 @@ pub fn rows(
     flags: Vec<(&'static str, Value, &'static str)>,
     config: &Config,
     secrets: &Secrets,
-) -> Result<Vec<Row>, Error> {
+) -> Result<Vec<OptionRow>, Error> {
     let mut names: Vec<String> = config.options().keys().map(ToString::to_string).collect();
     names.extend(flags.iter().map(|(name, ..)| (*name).to_string()));
     names.sort();
@@ -51,11 +51,11 @@ pub fn rows(
         .options()
         .iter()
         .map(|(key, value)| (key.to_string(), value, config.origin(key.clone())));
-    let mut rows: Vec<Row> = entries
+    let mut rows: Vec<OptionRow> = entries
         .map(|(name, value, origin)| {
-            let set = matches!(origin, Origin::Files(_));
+            let set = matches!(origin, OptionOrigin::Files(_));
             let from = match origin {
-                Origin::Files(lines) => lines,
+                OptionOrigin::Files(lines) => lines,
                 other => vec![other.to_string()],
             };
             // Only values of files are masked: Salt's defaults are public.
@@ -64,7 +64,7 @@ pub fn rows(
             } else {
                 value.clone()
             };
-            (set, Row { name, value, from })
+            (set, OptionRow { name, value, from })
         })
         .filter(|(set, row)| match asked.is_empty() {
             true => *set || all,
@@ -75,7 +75,7 @@ pub fn rows(
     for (name, value, flag) in flags {
         if asked.is_empty() || asked.iter().any(|option| option == name) {
             rows.retain(|row| row.name != name);
-            rows.push(Row {
+            rows.push(OptionRow {
                 name: name.into(),
                 value,
                 from: vec![flag.into()],
@@ -87,7 +87,7 @@ pub fn rows(
 }
 
 /// The options as a table for people.
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[OptionRow]) -> String {
     let short: Vec<Option<String>> = rows.iter().map(|row| in_line(&row.value)).collect();
     let width = |text: &str| text.chars().count();
     let names = rows
@@ -142,32 +142,32 @@ fn in_line(value: &Value) -> Option<String> {
 /// Options in force by their names, sorted.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Options<'r>(BTreeMap<&'r str, Setting<'r>>);
+pub struct OptionsInForce<'r>(BTreeMap<&'r str, SettingRow<'r>>);
 
 /// An option in force.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Setting<'r> {
+struct SettingRow<'r> {
     /// Its value, in which secrets are masked.
     value: Plain,
     /// The source of it: places in files as file:line, a flag, or Salt's own default.
     from: &'r [String],
 }
 
-impl<'r> From<&'r [Row]> for Options<'r> {
-    fn from(rows: &'r [Row]) -> Self {
-        let setting = |row: &'r Row| {
+impl<'r> From<&'r [OptionRow]> for OptionsInForce<'r> {
+    fn from(rows: &'r [OptionRow]) -> Self {
+        let setting = |row: &'r OptionRow| {
             let value = Plain(row.value.clone());
             let from = &row.from;
-            (&*row.name, Setting { value, from })
+            (&*row.name, SettingRow { value, from })
         };
-        Options(rows.iter().map(setting).collect())
+        OptionsInForce(rows.iter().map(setting).collect())
     }
 }
 
 /// The options as data.
-pub fn as_value(rows: &[Row]) -> Value {
-    let row = |row: &Row| {
+pub fn as_value(rows: &[OptionRow]) -> Value {
+    let row = |row: &OptionRow| {
         let entry: Map = [
             ("value", row.value.clone()),
             ("from", row.from.iter().collect()),

@@ -7,7 +7,7 @@ use crate::words::{count, some};
 /// The states of a minion.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct StatesRow {
     /// The minion.
     pub minion: String,
     /// The sls in the order in which Salt renders them.
@@ -24,8 +24,8 @@ const NAMED: usize = 2;
 /// The minions and their sls for people.
 ///
 /// ```
-/// use mapstack_report::estate::{Row, text};
-/// let row = |minion: &str, sls: &[&str]| Row {
+/// use mapstack_report::estate::{StatesRow, text};
+/// let row = |minion: &str, sls: &[&str]| StatesRow {
 ///     minion: minion.into(),
 ///     sls: sls.iter().map(|sls| (*sls).to_owned()).collect(),
 ///     pillar_errors: 0,
@@ -35,10 +35,10 @@ const NAMED: usize = 2;
 /// assert_eq!(shown, "db1   1 sls\nweb1  2 sls\n2 minions, 2 sls\n");
 /// ```
 #[must_use]
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[StatesRow]) -> String {
     let widest = rows.iter().map(|row| row.minion.chars().count()).max();
     let widest = widest.unwrap_or_default();
-    let line = |row: &Row| {
+    let line = |row: &StatesRow| {
         let mut line = format!("{:widest$}  {} sls", row.minion, row.sls.len());
         if row.pillar_errors > 0 {
             line.push_str(&format!(

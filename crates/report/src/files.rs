@@ -7,7 +7,7 @@ use mapstack::Means;
 use mapstack::loader::without_login;
 use mapstack::value::Value;
 use mapstack::value::pytext::base64;
-use mapstack_files::{Content, Kind, ManagedFile, Reason, SourceLookup};
+use mapstack_files::{Content, ManagedFile, ManagedKind, Reason, SourceLookup};
 use serde::Serialize;
 
 use crate::document::{Plain, names};
@@ -86,7 +86,7 @@ pub struct FileRow {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub enum Files<'f> {
+pub enum FilesDocument<'f> {
     /// All of them.
     All(Vec<&'f FileRow>),
     /// Those of the sls that compile.
@@ -242,7 +242,7 @@ impl FileRow {
 impl FileRow {
     /// True if the state makes a whole file.
     pub(crate) fn is_file(&self) -> bool {
-        self.kind == Kind::File.name()
+        self.kind == ManagedKind::File.name()
     }
 
     /// The source, and the reasons of [`FileRow::faults`], a line each.

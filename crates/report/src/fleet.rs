@@ -46,7 +46,7 @@ impl Format {
 }
 
 /// The parts of each minion that are shown.
-pub struct Form {
+pub struct FleetForm {
     format: Format,
     what: FleetParts,
     /// True if each minion has a separate document.
@@ -170,14 +170,14 @@ pub enum ShownMinion {
 /// Minions that are named for each value.
 const EXAMPLES: usize = 5;
 
-impl Form {
+impl FleetForm {
     /// `apart` is true if each minion has a separate document.
     pub fn new(format: Format, what: FleetParts, apart: bool, formulas: Vec<String>) -> Self {
         let infix =
             |formula: &String| format!(", \"formula\": {}, ", json_text(&formula.as_str().into()));
         let infixes = formulas.iter().map(infix).collect();
         let sought = what.keys().iter().map(|_| SoughtKey::default()).collect();
-        Form {
+        FleetForm {
             format,
             what,
             apart,
@@ -212,7 +212,7 @@ impl Form {
             false => FleetParts::Table(keys),
         };
         let formulas = described.formulas.clone();
-        let mut form = Form::new(described.format, what, false, formulas);
+        let mut form = FleetForm::new(described.format, what, false, formulas);
         for (sought, (found, missing)) in form.sought.iter_mut().zip(known) {
             sought.found = found.into();
             sought.missing = missing.map_or_else(OnceLock::new, OnceLock::from);
@@ -370,7 +370,7 @@ impl Form {
     /// The page: how many minions have which value, and which.
     #[cfg(feature = "html")]
     fn page(&self, tallies: &[Tally]) -> String {
-        use crate::page::{Bar, Chart, Listing};
+        use crate::page::{Bar, Chart, ListingPage};
         let chart = |((formula, key), tally): ((&str, &str), &Tally)| {
             let bar = |count: &mapstack_fleet::Count| Bar {
                 label: count.value.as_ref().map_or_else(|| "(absent)".into(), flow),
@@ -382,11 +382,11 @@ impl Form {
             }
         };
         let keys: Vec<&str> = self.what.keys().iter().map(|(key, _)| &**key).collect();
-        let page = Listing {
+        let page = ListingPage {
             verb: "fleet".into(),
             title: keys.join(", "),
             charts: self.sought_of_formulas().zip(tallies).map(chart).collect(),
-            ..Listing::default()
+            ..ListingPage::default()
         };
         // No content makes the template fail.
         page.to_html().unwrap_or_else(|e| e.to_string())
@@ -411,7 +411,7 @@ impl Form {
                         format!("{}\t{value}\t{}{more}\n", count.count, cell_text(&minions))
                     }
                     _ => {
-                        let mut line = Line::Count {
+                        let mut line = FleetLine::Count {
                             formula,
                             key,
                             value: count.value.clone().map(Plain),
@@ -428,13 +428,13 @@ impl Form {
     }
 }
 
-impl Form {
+impl FleetForm {
     /// A line for each formula. What minions share is written once.
     fn lines(&self, report: &Report) -> String {
         let minion = json_text(&report.id.as_str().into());
         match &report.outcomes {
             Err(error) => {
-                let mut line = Line::Minion {
+                let mut line = FleetLine::Minion {
                     minion: &report.id,
                     formula: None,
                     key: None,
@@ -467,7 +467,7 @@ impl Form {
         let mut text = String::new();
         for (formula, outcome) in self.formulas.iter().zip(outcomes) {
             for (key, path) in keys {
-                let mut line = Line::Minion {
+                let mut line = FleetLine::Minion {
                     minion: &report.id,
                     formula: Some(formula),
                     key: Some(key),
@@ -487,7 +487,7 @@ impl Form {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Line<'l> {
+pub enum FleetLine<'l> {
     /// Of a minion and a formula; of the minion alone, if its facts cannot be read.
     Minion {
         /// Its id.
@@ -555,14 +555,14 @@ impl FleetResult {
     }
 }
 
-impl Line<'_> {
+impl FleetLine<'_> {
     /// The line; a value that has no form in JSON is an error in its place.
     fn print(&mut self) -> String {
         self.json_line().unwrap_or_else(|e| {
             let why = e.diagnostic().message.clone();
             match self {
-                Line::Minion { found, .. } => *found = Some(FleetResult::Error { error: why }),
-                Line::Count { value, error, .. } => (*value, *error) = (None, Some(why)),
+                FleetLine::Minion { found, .. } => *found = Some(FleetResult::Error { error: why }),
+                FleetLine::Count { value, error, .. } => (*value, *error) = (None, Some(why)),
             }
             self.json_line().unwrap_or_default()
         })

@@ -21,12 +21,12 @@ pub struct FleetFile {
     user: Option<String>,
     group: Option<String>,
     mode: Option<String>,
-    text: Text,
+    text: ContentText,
 }
 
 /// The text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Text {
+enum ContentText {
     Nothing,
     Bytes(Arc<[u8]>),
     Unknown(&'static str),
@@ -78,16 +78,16 @@ impl FleetFile {
             group: name(group),
             mode: mode.clone(),
             text: match &one.made.content {
-                Content::Nothing => Text::Nothing,
-                Content::Bytes(bytes) => Text::Bytes(bytes.clone()),
-                Content::Unknown(unknown) => Text::Unknown(unknown.reason.described()),
-                Content::Failed(_) => Text::Refused,
+                Content::Nothing => ContentText::Nothing,
+                Content::Bytes(bytes) => ContentText::Bytes(bytes.clone()),
+                Content::Unknown(unknown) => ContentText::Unknown(unknown.reason.described()),
+                Content::Failed(_) => ContentText::Refused,
             },
         }
     }
 
     /// The same, with its text as the number that it has among those of its path.
-    pub(crate) fn item(&self, texts: &Texts) -> FileItem {
+    pub(crate) fn item(&self, texts: &PathTexts) -> FileItem {
         let number = texts.number(self);
         FileItem {
             user: self.user.clone(),
@@ -96,10 +96,10 @@ impl FleetFile {
             text: number.map(|(number, _)| number),
             texts: number.map(|(_, all)| all),
             unknown: match self.text {
-                Text::Unknown(reason) => Some(reason),
+                ContentText::Unknown(reason) => Some(reason),
                 _ => None,
             },
-            refused: self.text == Text::Refused,
+            refused: self.text == ContentText::Refused,
         }
     }
 }
@@ -127,24 +127,24 @@ impl FileItem {
 }
 
 /// The different texts of each path.
-pub(crate) struct Texts<'f>(BTreeMap<&'f str, Vec<&'f Text>>);
+pub(crate) struct PathTexts<'f>(BTreeMap<&'f str, Vec<&'f ContentText>>);
 
-impl<'f> Texts<'f> {
+impl<'f> PathTexts<'f> {
     /// The texts of some files, in the order of their first minions.
     pub fn of(files: impl Iterator<Item = (&'f FleetFile, &'f [String])>) -> Self {
-        let mut by_path: BTreeMap<&str, BTreeMap<&Text, &str>> = BTreeMap::new();
-        for (file, ids) in files.filter(|(file, _)| matches!(file.text, Text::Bytes(_))) {
+        let mut by_path: BTreeMap<&str, BTreeMap<&ContentText, &str>> = BTreeMap::new();
+        for (file, ids) in files.filter(|(file, _)| matches!(file.text, ContentText::Bytes(_))) {
             let first = ids.iter().min().map_or("", String::as_str);
             let texts = by_path.entry(&file.path).or_default();
             let known = texts.entry(&file.text).or_insert(first);
             *known = first.min(known);
         }
         let ordered = by_path.into_iter().map(|(path, texts)| {
-            let firsts: BTreeSet<(&str, &Text)> =
+            let firsts: BTreeSet<(&str, &ContentText)> =
                 texts.iter().map(|(text, at)| (*at, *text)).collect();
             (path, firsts.into_iter().map(|(_, text)| text).collect())
         });
-        Texts(ordered.collect())
+        PathTexts(ordered.collect())
     }
 
     /// The number of a file's text, and how many there are.

@@ -7,7 +7,7 @@ use mapstack_fleet::Census;
 use mapstack_states::Compiled;
 use serde::Serialize;
 
-use crate::fleet_files::{FileItem, FleetFile, Texts};
+use crate::fleet_files::{FileItem, FleetFile, PathTexts};
 use crate::terminal::printable;
 use crate::words::{count, some, width};
 
@@ -36,7 +36,7 @@ pub struct FleetStates {
 /// An sls, a state, a package or a file.
 #[derive(Serialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Item {
+struct StateItem {
     kind: ItemKind,
     /// The sls, the ID, the package or the path.
     name: String,
@@ -69,7 +69,7 @@ enum ItemKind {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 struct ItemMinions {
     #[serde(flatten)]
-    item: Item,
+    item: StateItem,
     /// A trait that these minions have, and no others.
     #[serde(skip_serializing_if = "Option::is_none")]
     common: Option<String>,
@@ -124,7 +124,7 @@ impl ListedParts<'_> {
         !self.states && !self.files
     }
 
-    fn means(&self, item: &Item) -> bool {
+    fn means(&self, item: &StateItem) -> bool {
         let is_of_kind = match item.kind {
             ItemKind::State => self.states,
             ItemKind::File => self.files,
@@ -144,7 +144,7 @@ impl ListedParts<'_> {
         is_named && (self.lists_all() || is_of_kind) && self.is_below(item)
     }
 
-    fn is_below(&self, item: &Item) -> bool {
+    fn is_below(&self, item: &StateItem) -> bool {
         let sls = item.sls.as_ref().unwrap_or(&item.name);
         let is_below = |folder: &String| {
             let rest = sls.strip_prefix(folder.as_str());
@@ -158,14 +158,14 @@ impl ListedParts<'_> {
 pub type FilesOfFleet = [(FleetFile, Vec<String>)];
 
 /// Minions with the same states, and those states.
-pub type Group<'g> = (&'g Compiled, &'g [String]);
+pub type MinionGroup<'g> = (&'g Compiled, &'g [String]);
 
 impl FleetStates {
     /// Those that groups of minions get, and the files that these make, as far as they are listed.
     ///
     /// The error says that no minion that compiles gets anything of the name.
     pub fn new<'e>(
-        groups: &[Group<'_>],
+        groups: &[MinionGroup<'_>],
         failed: impl IntoIterator<Item = (&'e Error, &'e [String])>,
         listed: ListedParts<'_>,
         files: &FilesOfFleet,
@@ -261,7 +261,7 @@ impl FleetStates {
 impl ItemMinions {
     /// Its kind and names, in words.
     fn shown(&self) -> String {
-        let Item {
+        let StateItem {
             kind,
             name,
             function,
@@ -314,10 +314,10 @@ fn asked(of: &str) -> (Option<ItemKind>, &str) {
 }
 
 /// All that the states of a minion are.
-fn items(compiled: &Compiled) -> BTreeSet<Item> {
+fn items(compiled: &Compiled) -> BTreeSet<StateItem> {
     let mut items = BTreeSet::new();
     for sls in &compiled.sls {
-        items.insert(Item {
+        items.insert(StateItem {
             kind: ItemKind::Sls,
             name: sls.name.clone(),
             function: None,
@@ -327,7 +327,7 @@ fn items(compiled: &Compiled) -> BTreeSet<Item> {
         });
     }
     for state in &compiled.states {
-        let of = |kind, name: &String, id| Item {
+        let of = |kind, name: &String, id| StateItem {
             kind,
             name: name.clone(),
             function: Some(state.function.clone()),
@@ -344,10 +344,10 @@ fn items(compiled: &Compiled) -> BTreeSet<Item> {
 }
 
 /// The files of a fleet as items.
-fn file_items(files: &FilesOfFleet) -> impl Iterator<Item = (Item, &Vec<String>)> {
-    let texts = Texts::of(files.iter().map(|(file, ids)| (file, &ids[..])));
+fn file_items(files: &FilesOfFleet) -> impl Iterator<Item = (StateItem, &Vec<String>)> {
+    let texts = PathTexts::of(files.iter().map(|(file, ids)| (file, &ids[..])));
     files.iter().map(move |(file, ids)| {
-        let item = Item {
+        let item = StateItem {
             kind: ItemKind::File,
             name: file.path.clone(),
             function: Some(file.function.clone()),
@@ -360,12 +360,12 @@ fn file_items(files: &FilesOfFleet) -> impl Iterator<Item = (Item, &Vec<String>)
 }
 
 fn gotten(
-    groups: &[Group<'_>],
+    groups: &[MinionGroup<'_>],
     files: &FilesOfFleet,
     listed: ListedParts<'_>,
     census: &Census,
 ) -> Vec<ItemMinions> {
-    let mut all: BTreeMap<Item, Vec<String>> = BTreeMap::new();
+    let mut all: BTreeMap<StateItem, Vec<String>> = BTreeMap::new();
     for (compiled, ids) in groups {
         for item in items(compiled)
             .into_iter()
@@ -377,7 +377,7 @@ fn gotten(
     for (item, ids) in file_items(files).filter(|(item, _)| listed.means(item)) {
         all.entry(item).or_default().extend_from_slice(ids);
     }
-    let row = |(item, mut minions): (Item, Vec<String>)| {
+    let row = |(item, mut minions): (StateItem, Vec<String>)| {
         minions.sort();
         let common = (minions.len() > NAMED).then(|| census.common(&minions));
         ItemMinions {
@@ -391,7 +391,7 @@ fn gotten(
 }
 
 /// The failure to find a name.
-fn nothing(groups: &[Group<'_>], files: &FilesOfFleet, of: &str, all: &FleetStates) -> Error {
+fn nothing(groups: &[MinionGroup<'_>], files: &FilesOfFleet, of: &str, all: &FleetStates) -> Error {
     let (kind, name) = asked(of);
     let items = groups.iter().flat_map(|(compiled, _)| items(compiled));
     let items = items.chain(file_items(files).map(|(item, _)| item));

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// A minion of an estate.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct MinionRow {
     /// The id.
     pub id: String,
     /// The built-in platform whose grains it is given.
@@ -19,11 +19,11 @@ pub struct Row {
     pub made_up: bool,
 }
 
-impl Row {
+impl MinionRow {
     /// A built-in platform in place of the minions of an estate.
     #[must_use]
     pub fn of_platform(platform: &Platform) -> Self {
-        Row {
+        MinionRow {
             id: platform.name.into(),
             platform: platform.name.into(),
             grains: Vec::new(),
@@ -36,8 +36,8 @@ impl Row {
 /// The minions for people.
 ///
 /// ```
-/// use mapstack_report::minions::{Row, text};
-/// let row = Row {
+/// use mapstack_report::minions::{MinionRow, text};
+/// let row = MinionRow {
 ///     id: "web-1".into(),
 ///     platform: "debian-12".into(),
 ///     grains: vec!["roles".into()],
@@ -47,18 +47,19 @@ impl Row {
 /// assert_eq!(text(&[row]), "web-1  as debian-12, with roles  salt/top.sls:3, made up\n");
 /// ```
 #[must_use]
-pub fn text(rows: &[Row]) -> String {
-    let assumed = |row: &Row| {
+pub fn text(rows: &[MinionRow]) -> String {
+    let assumed = |row: &MinionRow| {
         let with = match row.grains.is_empty() {
             true => String::new(),
             false => format!(", with {}", row.grains.join(", ")),
         };
         format!("as {}{with}", row.platform)
     };
-    let widest = |width: &dyn Fn(&Row) -> usize| rows.iter().map(width).max().unwrap_or_default();
+    let widest =
+        |width: &dyn Fn(&MinionRow) -> usize| rows.iter().map(width).max().unwrap_or_default();
     let of_id = widest(&|row| row.id.chars().count());
     let of_assumed = widest(&|row| assumed(row).chars().count());
-    let line = |row: &Row| {
+    let line = |row: &MinionRow| {
         let made_up = if row.made_up { ", made up" } else { "" };
         format!(
             "{:of_id$}  {:of_assumed$}  {}{made_up}\n",

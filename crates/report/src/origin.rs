@@ -19,7 +19,7 @@ pub(crate) fn place(spot: &ValuePosition) -> String {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Origin {
+pub enum OriginRow {
     /// A place in a file.
     File {
         file: String,
@@ -33,7 +33,7 @@ pub enum Origin {
     },
     /// A fact, and what is known of where it was read.
     Fact {
-        facts: Facts,
+        facts: FactPart,
         path: Steps,
         #[serde(flatten)]
         read: Option<FactOrigin>,
@@ -48,7 +48,7 @@ pub enum Origin {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Facts {
+pub enum FactPart {
     Grains,
     Pillar,
     Opts,
@@ -94,29 +94,29 @@ pub enum Flag {
     Set,
 }
 
-impl From<&ValuePosition> for Origin {
+impl From<&ValuePosition> for OriginRow {
     fn from(spot: &ValuePosition) -> Self {
         match spot {
             ValuePosition::File {
                 place, computed, ..
-            } => Origin::of_file(place, *computed),
+            } => OriginRow::of_file(place, *computed),
             ValuePosition::Fact {
                 part, path, place, ..
-            } => Origin::Fact {
+            } => OriginRow::Fact {
                 facts: part.into(),
                 path: path.iter().collect(),
                 read: place.as_ref().and_then(FactOrigin::of),
             },
-            ValuePosition::Argument => Origin::Argument { argument: TrueFlag },
-            ValuePosition::Unknown => Origin::Unknown { unknown: TrueFlag },
+            ValuePosition::Argument => OriginRow::Argument { argument: TrueFlag },
+            ValuePosition::Unknown => OriginRow::Unknown { unknown: TrueFlag },
         }
     }
 }
 
-impl Origin {
+impl OriginRow {
     /// A place in a file.
     pub fn of_file(place: &Place, computed: bool) -> Self {
-        Origin::File {
+        OriginRow::File {
             file: place.file.clone(),
             line: place.line(),
             column: place.column(),
@@ -125,13 +125,13 @@ impl Origin {
     }
 }
 
-impl From<&Option<Part>> for Facts {
+impl From<&Option<Part>> for FactPart {
     fn from(part: &Option<Part>) -> Self {
         match part {
-            Some(Part::Grains) => Facts::Grains,
-            Some(Part::Pillar) => Facts::Pillar,
-            Some(Part::Opts) => Facts::Opts,
-            None => Facts::Config,
+            Some(Part::Grains) => FactPart::Grains,
+            Some(Part::Pillar) => FactPart::Pillar,
+            Some(Part::Opts) => FactPart::Opts,
+            None => FactPart::Config,
         }
     }
 }

@@ -34,13 +34,13 @@ pub struct DefinitionDocument<'d> {
     /// True if it is written in the form that starts with `Y:`.
     deprecated: bool,
     /// The matchers, in order.
-    matchers: Vec<Part<'d>>,
+    matchers: Vec<MatcherPart<'d>>,
 }
 
 /// A matcher.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Part<'d> {
+struct MatcherPart<'d> {
     /// The letter of its type.
     r#type: char,
     /// The key that it looks up.
@@ -52,7 +52,7 @@ struct Part<'d> {
 
 impl<'d> From<&'d Definition> for DefinitionDocument<'d> {
     fn from(definition: &'d Definition) -> Self {
-        let matchers = definition.matchers().iter().map(|matcher| Part {
+        let matchers = definition.matchers().iter().map(|matcher| MatcherPart {
             r#type: matcher.kind().letter(),
             query: matcher.query(),
             options: matcher.options(),

@@ -14,7 +14,7 @@ pub fn document(minion: Minion) -> Value {
 /// A built-in platform.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct PlatformRow {
     /// The name by which flags select it.
     platform: &'static str,
     title: &'static str,
@@ -23,8 +23,8 @@ pub struct Row {
 }
 
 /// The platforms, one after the other.
-pub fn rows(platforms: &'static [Platform]) -> Vec<Row> {
-    let row = |platform: &'static Platform| Row {
+pub fn rows(platforms: &'static [Platform]) -> Vec<PlatformRow> {
+    let row = |platform: &'static Platform| PlatformRow {
         platform: platform.name,
         title: platform.title,
         aliases: &platform.aliases,
@@ -33,10 +33,10 @@ pub fn rows(platforms: &'static [Platform]) -> Vec<Row> {
 }
 
 /// The platforms for people.
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[PlatformRow]) -> String {
     let widest = rows.iter().map(|row| row.platform.len()).max();
     let widest = widest.unwrap_or_default();
-    let line = |row: &Row| {
+    let line = |row: &PlatformRow| {
         let also = match row.aliases {
             [] => String::new(),
             aliases => format!("; also {}", aliases.join(", ")),

@@ -73,7 +73,7 @@ impl Sign {
 
 /// A line of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct YamlChangeLine {
     /// Its fate.
     pub sign: Sign,
     /// YAML, or how many lines are left out.
@@ -103,7 +103,7 @@ pub struct Line {
 /// assert_eq!(shown("22", "'22'"), "- 22\n+ '22'\n");
 /// assert_eq!(shown("[a, b]", "[a, c]"), "  - a\n- - b\n+ - c\n");
 /// ```
-pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Vec<Line> {
+pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Vec<YamlChangeLine> {
     let [before, after] = [old, new].map(|value| value.map_or_else(Vec::new, block));
     let mut lines = match before.len().max(after.len()) {
         // Different data can have one YAML: a tuple is printed as a list.
@@ -121,7 +121,11 @@ pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Ve
 }
 
 /// The lines of a text that go and come, at most so many if not as many as usual.
-pub(crate) fn text_lines(old: Option<&str>, new: Option<&str>, most: Option<usize>) -> Vec<Line> {
+pub(crate) fn text_lines(
+    old: Option<&str>,
+    new: Option<&str>,
+    most: Option<usize>,
+) -> Vec<YamlChangeLine> {
     let split = |text: Option<&str>| -> Vec<String> {
         let text = text.unwrap_or_default();
         let whole = text.strip_suffix('\n').unwrap_or(text);
@@ -151,13 +155,13 @@ pub(crate) fn text_lines(old: Option<&str>, new: Option<&str>, most: Option<usiz
 }
 
 /// A line about others.
-pub(crate) fn note(text: String) -> Line {
+pub(crate) fn note(text: String) -> YamlChangeLine {
     line(Sign::Omitted, text)
 }
 
 /// A line that is of a text.
-pub(crate) fn line(sign: Sign, text: impl Into<String>) -> Line {
-    Line {
+pub(crate) fn line(sign: Sign, text: impl Into<String>) -> YamlChangeLine {
+    YamlChangeLine {
         sign,
         text: text.into(),
         is_last: false,
@@ -176,10 +180,10 @@ fn repr(value: Option<&Redacted<Value>>) -> String {
     value.map_or_else(String::new, |value| value.repr())
 }
 
-fn whole(before: Vec<String>, after: Vec<String>) -> Vec<Line> {
+fn whole(before: Vec<String>, after: Vec<String>) -> Vec<YamlChangeLine> {
     let numbered = |sign: Sign, lines: Vec<String>| {
         let lines = lines.into_iter().enumerate();
-        let lines = lines.map(move |(number, text)| Line {
+        let lines = lines.map(move |(number, text)| YamlChangeLine {
             number: Some(number),
             ..line(sign, text)
         });
@@ -188,7 +192,7 @@ fn whole(before: Vec<String>, after: Vec<String>) -> Vec<Line> {
     [numbered(Sign::Gone, before), numbered(Sign::New, after)].concat()
 }
 
-fn compared(before: &[String], after: &[String]) -> Vec<Line> {
+fn compared(before: &[String], after: &[String]) -> Vec<YamlChangeLine> {
     let [before, after] = [before, after].map(|lines| lines.iter().map(String::as_str));
     let (before, after): (Vec<&str>, Vec<&str>) = (before.collect(), after.collect());
     let (mut lines, mut next) = (Vec::new(), 0);
@@ -201,7 +205,7 @@ fn compared(before: &[String], after: &[String]) -> Vec<Line> {
                 ChangeTag::Delete => (Sign::Gone, change.old_index()),
                 ChangeTag::Insert => (Sign::New, change.new_index()),
             };
-            lines.push(Line {
+            lines.push(YamlChangeLine {
                 number,
                 ..line(sign, change.value())
             });
@@ -212,7 +216,7 @@ fn compared(before: &[String], after: &[String]) -> Vec<Line> {
     lines
 }
 
-fn omitted(n: usize, what: &str, lines: &mut Vec<Line>) {
+fn omitted(n: usize, what: &str, lines: &mut Vec<YamlChangeLine>) {
     let plural = if n == 1 { "" } else { "s" };
     if n > 0 {
         lines.push(line(Sign::Omitted, format!("… {n} {what}line{plural}")));
@@ -220,11 +224,11 @@ fn omitted(n: usize, what: &str, lines: &mut Vec<Line>) {
 }
 
 /// Leave lines out that are too many; of both that go and that come, some stay.
-fn limit(lines: &mut Vec<Line>) {
+fn limit(lines: &mut Vec<YamlChangeLine>) {
     if lines.len() <= MAX_LINES {
         return;
     }
-    let is_change = |line: &Line| matches!(line.sign, Sign::Gone | Sign::New);
+    let is_change = |line: &YamlChangeLine| matches!(line.sign, Sign::Gone | Sign::New);
     let gone = lines.iter().filter(|line| line.sign == Sign::Gone).count();
     // A block that goes as a whole would hide what comes.
     let split = lines.iter().take_while(|line| line.sign != Sign::New);
@@ -240,7 +244,7 @@ fn limit(lines: &mut Vec<Line>) {
     }
 }
 
-fn cut(lines: &mut Vec<Line>, most: usize, is_change: impl Fn(&Line) -> bool) {
+fn cut(lines: &mut Vec<YamlChangeLine>, most: usize, is_change: impl Fn(&YamlChangeLine) -> bool) {
     if lines.len() <= most {
         return;
     }

@@ -63,7 +63,7 @@ fn a_change_is_reported_once_for_all_minions() {
     let configurations = vec![("users".into(), ConfigurationMethod::Data)];
     let unread = vec!["users/init.sls".into()];
     let accounting = diff::Accounting::new(configurations, 2, unread, false);
-    let report = diff::Report {
+    let report = diff::DiffReport {
         accounting: &accounting,
         from: "before",
         to: "now",

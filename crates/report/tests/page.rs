@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mapstack_report::page::{
-    Bar, Changed, ChangedLine, Changes, Chart, EarlierValue, FilePlace, Item, Layer, Listing,
-    Origin, Page, QuotedPlace, Row, StatesOf, StatesPage,
+    Bar, Changed, ChangedLine, Changes, Chart, EarlierValue, FilePlace, ListingItem, ListingPage,
+    Page, PageLayer, PageOrigin, QuotedPlace, StatesOf, StatesPage, ValueRow,
 };
 use mapstack_report::states::StateRow;
 
@@ -30,7 +30,7 @@ fn page(text: &str) -> Page {
         line: 1,
         column: 1,
     };
-    let origin = || Origin {
+    let origin = || PageOrigin {
         text: text(),
         place: Some(place.clone()),
         computed: true,
@@ -46,14 +46,14 @@ fn page(text: &str) -> Page {
         formula: text(),
         minion: text(),
         key: Some(text()),
-        layers: vec![Layer {
+        layers: vec![PageLayer {
             title: text(),
             definition: Some(text()),
             because: vec![text()],
             merged: Some(text()),
             stage: text(),
         }],
-        rows: vec![Row {
+        rows: vec![ValueRow {
             path: vec![text(), text()],
             value: text(),
             layer: 1,
@@ -210,7 +210,7 @@ fn hostile_texts_stay_texts_in_lists() {
             line: 1,
             lines: vec![(1, text())],
         };
-        let item = Item {
+        let item = ListingItem {
             level: text(),
             bad: true,
             rule: text(),
@@ -223,7 +223,7 @@ fn hostile_texts_stay_texts_in_lists() {
             label: text(),
             members: vec![text()],
         }];
-        Listing {
+        ListingPage {
             verb: text(),
             title: text(),
             summary: text(),
@@ -252,34 +252,34 @@ fn hostile_texts_stay_texts_in_lists() {
         }
     }
     // A listing without counts is a page as well.
-    let empty = Listing {
+    let empty = ListingPage {
         charts: vec![Chart::default()],
-        ..Listing::default()
+        ..ListingPage::default()
     };
     assert!(empty.to_html().is_ok());
 }
 
 #[test]
 fn files_are_named_from_the_directory_that_all_are_below() {
-    let row = |file: &str, layer: usize| Row {
+    let row = |file: &str, layer: usize| ValueRow {
         path: vec![file.into()],
         value: "1".into(),
         layer,
-        origin: Origin {
+        origin: PageOrigin {
             text: format!("{file}:1:2"),
             place: Some(FilePlace {
                 file: file.into(),
                 line: 1,
                 column: 2,
             }),
-            ..Origin::default()
+            ..PageOrigin::default()
         },
         past: Vec::new(),
     };
-    let layer = || Layer {
+    let layer = || PageLayer {
         merged: Some("strategy smart".into()),
         stage: "layers".into(),
-        ..Layer::default()
+        ..PageLayer::default()
     };
     let page = Page {
         layers: vec![layer(), layer()],

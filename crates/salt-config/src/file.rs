@@ -10,12 +10,12 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 
 /// A file's name and text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Source {
+pub(super) struct NamedText {
     file: String,
     text: Arc<str>,
 }
 
-impl Source {
+impl NamedText {
     fn place(&self, mark: Mark) -> Place {
         let start = mark.offset(&self.text);
         Place {
@@ -29,8 +29,8 @@ impl Source {
 
 /// One place where an option is set.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
-    source: Arc<Source>,
+pub struct OptionPlace {
+    source: Arc<NamedText>,
     key: Mark,
     /// The value that it is set to there.
     pub value: Value,
@@ -38,7 +38,7 @@ pub struct Setting {
     pub marks: Marks,
 }
 
-impl Setting {
+impl OptionPlace {
     /// The place of the option's name.
     #[must_use]
     pub fn place(&self) -> Place {
@@ -61,7 +61,7 @@ impl Setting {
 /// The content of one file.
 pub(super) struct ConfFile {
     pub options: Map,
-    pub settings: Vec<Setting>,
+    pub settings: Vec<OptionPlace>,
 }
 
 /// Why a file says nothing.
@@ -116,7 +116,7 @@ fn text<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str> {
 /// Take in a file's content.
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<ConfFile, Refused> {
     let text = text(name, bytes).map_err(Refused::Fatal)?;
-    let source = Arc::new(Source {
+    let source = Arc::new(NamedText {
         file: name.into(),
         text: text.into(),
     });
@@ -142,7 +142,7 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<ConfFile, Refused> {
     if let Some(id) = options.get_mut("id") {
         *id = id.to_string().into();
     }
-    let setting = |(i, value): (usize, &Value)| Setting {
+    let setting = |(i, value): (usize, &Value)| OptionPlace {
         source: source.clone(),
         key: marks.key(i).unwrap_or_default(),
         value: value.clone(),

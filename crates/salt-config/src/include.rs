@@ -6,7 +6,7 @@ use mapstack_value::{Key, Value};
 
 use super::file::{self, Refused};
 use super::kind::Surroundings;
-use super::layer::Layer;
+use super::layer::OptionLayer;
 use super::paths;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Place, Result};
 
@@ -46,10 +46,10 @@ impl<'s> Includer<'s> {
         from: &str,
         verbose: bool,
         place: Option<&Place>,
-    ) -> Result<Layer> {
+    ) -> Result<OptionLayer> {
         let one;
         let patterns = match include {
-            nothing if !nothing.truthy() => return Ok(Layer::default()),
+            nothing if !nothing.truthy() => return Ok(OptionLayer::default()),
             Value::List(patterns) => &**patterns,
             text @ Value::Str(_) => {
                 one = [text.clone()];
@@ -57,7 +57,7 @@ impl<'s> Includer<'s> {
             }
             other => return Err(no_pattern(other, place)),
         };
-        let mut layer = Layer::default();
+        let mut layer = OptionLayer::default();
         for pattern in patterns {
             let Some(text) = pattern.as_str() else {
                 return Err(no_pattern(pattern, place));
@@ -115,7 +115,7 @@ impl<'s> Includer<'s> {
     }
 
     /// An included file, and what it includes itself, whose options replace its own.
-    fn file(&mut self, path: &str, verbose: bool) -> Result<Layer> {
+    fn file(&mut self, path: &str, verbose: bool) -> Result<OptionLayer> {
         if self.chain.iter().any(|above| above == path) {
             let error = Error::new(ErrorKind::Limit, format!("{path} includes itself"));
             let error = error
@@ -134,18 +134,18 @@ impl<'s> Includer<'s> {
         }
         self.files.push(path.into());
         let mut layer = match file::read(path) {
-            Ok(file) => Layer::from(file),
+            Ok(file) => OptionLayer::from(file),
             Err(Refused::Fatal(e)) => return Err(e),
             Err(Refused::Content(e)) => {
                 self.warnings.push(left_out(path, &e));
-                Layer::default()
+                OptionLayer::default()
             }
         };
         if let Some(include) = layer.options.get("include").cloned() {
             let place = layer
                 .settings(&Key::from("include"))
                 .first()
-                .map(super::file::Setting::place);
+                .map(super::file::OptionPlace::place);
             self.chain.push(path.into());
             let included = self.include(&include, path, verbose, place.as_ref());
             self.chain.pop();

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use mapstack_merge::{Options, Strategy, merge};
 use mapstack_value::{Key, Map, Value};
 
-use super::file::{ConfFile, Setting};
+use super::file::{ConfFile, OptionPlace};
 
 /// Options and where they were set.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Layer {
+pub(super) struct OptionLayer {
     pub options: Map,
-    settings: HashMap<Key, Vec<Setting>>,
+    settings: HashMap<Key, Vec<OptionPlace>>,
 }
 
-impl From<ConfFile> for Layer {
+impl From<ConfFile> for OptionLayer {
     fn from(file: ConfFile) -> Self {
         let settings = file
             .options
@@ -22,21 +22,21 @@ impl From<ConfFile> for Layer {
             .cloned()
             .zip(file.settings.into_iter().map(|one| vec![one]))
             .collect();
-        Layer {
+        OptionLayer {
             options: file.options,
             settings,
         }
     }
 }
 
-impl Layer {
+impl OptionLayer {
     /// The settings of an option: one place, or several whose values were merged.
-    pub fn settings(&self, name: &Key) -> &[Setting] {
+    pub fn settings(&self, name: &Key) -> &[OptionPlace] {
         self.settings.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Let another layer's options replace these (Python: `dict.update`).
-    pub fn update(&mut self, other: Layer) {
+    pub fn update(&mut self, other: OptionLayer) {
         self.options.extend(
             other
                 .options
@@ -48,7 +48,7 @@ impl Layer {
 
     /// Merge another layer into this one: mappings at any depth, lists one after the other without what was there
     /// (Salt: `dictupdate.update(self, other, True, True)`).
-    pub fn merge(&mut self, other: Layer) {
+    pub fn merge(&mut self, other: OptionLayer) {
         self.add_schedule(&other);
         for (key, settings) in other.settings {
             let joined = matches!(
@@ -77,7 +77,7 @@ impl Layer {
     }
 
     /// Jobs of the schedule replace those of their name as a whole.
-    fn add_schedule(&mut self, other: &Layer) {
+    fn add_schedule(&mut self, other: &OptionLayer) {
         if let (Some(Value::Map(jobs)), Some(Value::Map(new))) = (
             self.options.get_mut("schedule"),
             other.options.get("schedule"),

@@ -31,17 +31,17 @@ use mapstack_loader::{LoadError, is_directory, is_file};
 use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 
-pub use file::Setting;
+pub use file::OptionPlace;
 pub use kind::{Kind, Surroundings};
 
 use self::apply::Applying;
 use self::include::Includer;
-use self::layer::Layer;
+use self::layer::OptionLayer;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// The origin of an option.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
+pub enum OptionOrigin {
     /// Salt's built-in default.
     BuiltIn,
     /// It follows from other options.
@@ -50,12 +50,12 @@ pub enum Origin {
     Files(Vec<String>),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for OptionOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::BuiltIn => f.write_str("built-in"),
-            Origin::Computed => f.write_str("computed"),
-            Origin::Files(lines) => f.write_str(&lines.join(", ")),
+            OptionOrigin::BuiltIn => f.write_str("built-in"),
+            OptionOrigin::Computed => f.write_str("computed"),
+            OptionOrigin::Files(lines) => f.write_str(&lines.join(", ")),
         }
     }
 }
@@ -66,7 +66,7 @@ pub struct Config {
     kind: Kind,
     path: String,
     options: Map,
-    set: Layer,
+    set: OptionLayer,
     files: Vec<String>,
     warnings: Vec<Diagnostic>,
 }
@@ -82,9 +82,9 @@ impl Config {
     pub fn read(path: &str, kind: Kind, surroundings: &Surroundings) -> Result<Self> {
         let there = is_there(is_file(path))? || std::fs::symlink_metadata(path).is_ok();
         let main = if there {
-            Layer::from(file::read(path)?)
+            OptionLayer::from(file::read(path)?)
         } else {
-            Layer::default()
+            OptionLayer::default()
         };
         let mut reader = Includer::new(surroundings);
         if there {
@@ -92,9 +92,10 @@ impl Config {
         }
         let defaults = names::defaults(kind);
         let mut set = main.clone();
-        let mut read = |set: &mut Layer, options: &Map, from: &Layer| -> Result<()> {
+        let mut read = |set: &mut OptionLayer, options: &Map, from: &OptionLayer| -> Result<()> {
             for (option, verbose) in [("default_include", false), ("include", true)] {
-                let place = from.settings(&Key::from(option)).last().map(Setting::place);
+                let places = from.settings(&Key::from(option));
+                let place = places.last().map(OptionPlace::place);
                 if let Some(include) = options.get(option) {
                     set.update(reader.include(include, path, verbose, place.as_ref())?);
                 }
@@ -154,7 +155,7 @@ impl Config {
     /// # Errors
     /// As [`read`](Config::read).
     pub fn parse(bytes: &[u8], name: &str, kind: Kind) -> Result<Self> {
-        let set = Layer::from(file::parse(name, bytes).map_err(Error::from)?);
+        let set = OptionLayer::from(file::parse(name, bytes).map_err(Error::from)?);
         let surroundings = Surroundings::default();
         let applied = apply(kind, &set, &surroundings)?;
         let (options, mut warnings) = (applied.options, applied.warnings);
@@ -166,7 +167,7 @@ impl Config {
             warning.place = set
                 .settings(&Key::from("include"))
                 .last()
-                .map(Setting::place);
+                .map(OptionPlace::place);
             warnings.push(warning.with_help("put options that matter here into the file itself"));
         }
         let mut config = Config {
@@ -201,7 +202,7 @@ impl Config {
         surroundings: &Surroundings,
     ) -> Result<Self> {
         let over = file::parse(name, bytes).map_err(Error::from)?;
-        self.set.update(Layer::from(over));
+        self.set.update(OptionLayer::from(over));
         self.options = apply(self.kind, &self.set, surroundings)?.options;
         Ok(self)
     }
@@ -221,7 +222,7 @@ impl Config {
             kind,
             path: String::new(),
             options,
-            set: Layer::default(),
+            set: OptionLayer::default(),
             files: Vec::new(),
             warnings: Vec::new(),
         }
@@ -314,26 +315,26 @@ impl Config {
 
     /// The origin of an option.
     #[must_use]
-    pub fn origin(&self, option: impl Into<Key>) -> Origin {
+    pub fn origin(&self, option: impl Into<Key>) -> OptionOrigin {
         let option = option.into();
         let settings = self.set.settings(&option);
         if !settings.is_empty() {
-            return Origin::Files(settings.iter().map(Setting::line).collect());
+            return OptionOrigin::Files(settings.iter().map(OptionPlace::line).collect());
         }
         let default = option
             .as_str()
             .and_then(|name| names::default(self.kind, name));
         if default.is_some() && default == self.options.get(&option) {
-            Origin::BuiltIn
+            OptionOrigin::BuiltIn
         } else {
-            Origin::Computed
+            OptionOrigin::Computed
         }
     }
 
     /// The place that sets an option; the last of several places.
     #[must_use]
     pub fn place(&self, option: &str) -> Option<Place> {
-        self.settings(option).last().map(Setting::place)
+        self.settings(option).last().map(OptionPlace::place)
     }
 
     /// The warnings that the reference logs, and those about probable slips.
@@ -355,7 +356,7 @@ impl Config {
 
     /// The places where an option is set: one, or several whose values were merged.
     #[must_use]
-    pub fn settings(&self, option: &str) -> &[Setting] {
+    pub fn settings(&self, option: &str) -> &[OptionPlace] {
         self.set.settings(&Key::from(option))
     }
 
@@ -391,7 +392,11 @@ fn is_there(found: std::result::Result<bool, LoadError>) -> Result<bool> {
     found.map_err(|e| Error::new(ErrorKind::File, format!("cannot read {e}")))
 }
 
-fn apply<'a>(kind: Kind, set: &'a Layer, surroundings: &'a Surroundings) -> Result<Applying<'a>> {
+fn apply<'a>(
+    kind: Kind,
+    set: &'a OptionLayer,
+    surroundings: &'a Surroundings,
+) -> Result<Applying<'a>> {
     match kind {
         Kind::Master => apply::master(names::defaults(kind), set, surroundings),
         Kind::Minion | Kind::Proxy => apply::minion(kind, names::defaults(kind), set, surroundings),

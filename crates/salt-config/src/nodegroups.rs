@@ -3,10 +3,10 @@
 use mapstack_diagnostic::{Diagnostic, ErrorKind, nearest};
 use mapstack_value::{Key, Map, Value};
 
-use crate::Setting;
+use crate::OptionPlace;
 
 /// The groups of files that cannot be targets, or that name others that do not exist, or themselves.
-pub(super) fn faults(settings: &[Setting], groups: Option<&Map>) -> Vec<Diagnostic> {
+pub(super) fn faults(settings: &[OptionPlace], groups: Option<&Map>) -> Vec<Diagnostic> {
     let Some(groups) = groups else {
         return Vec::new();
     };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mapstack_jinja::ast::Template;
 use mapstack_jinja::{
-    Builtins, Conversion, DO, Dialect, Form, Host, LOOP_CONTROLS, NamedFunction, Request,
-    SourceMap, Syntax, SyntaxError, Tag, Vm, load_below,
+    Builtins, Conversion, DO, Dialect, Host, LOOP_CONTROLS, NamedFunction, Request, SourceMap,
+    Syntax, SyntaxError, Tag, TagForm, Vm, load_below,
 };
 use mapstack_pyobject::{Error, ErrorKind, Obj, OperandReads, Result};
 use mapstack_value::Str;
@@ -25,19 +25,19 @@ pub struct PillarStack;
 
 /// A tag that reads what its body prints.
 const fn load_tag(name: &'static str) -> Tag {
-    let form = Form::Load { end: &["endload"] };
+    let form = TagForm::Load { end: &["endload"] };
     Tag { name, form }
 }
 
 /// A tag that reads what a template prints.
 const fn import_tag(name: &'static str) -> Tag {
-    let form = Form::ImportData;
+    let form = TagForm::ImportData;
     Tag { name, form }
 }
 
 const PROFILE: Tag = Tag {
     name: "profile",
-    form: Form::Labelled {
+    form: TagForm::Labelled {
         end: &["endprofile"],
     },
 };

@@ -2,16 +2,16 @@
 
 use std::rc::Rc;
 
-use mapstack_jinja::globals::{Call, Function, dict};
-use mapstack_jinja::{Layer, Names, Vm};
+use mapstack_jinja::globals::{Call, RustFunction, dict};
+use mapstack_jinja::{Names, ScopeChain, Vm};
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, required, to_str};
 use mapstack_value::{MapKind, Str};
 
 /// Jinja2's globals and Salt's additions.
-pub(crate) fn builtins() -> Rc<Layer> {
+pub(crate) fn builtins() -> Rc<ScopeChain> {
     thread_local! {
         // Functions without state, so every render on a thread can share them.
-        static BUILTINS: Rc<Layer> = Layer::over(names(), None);
+        static BUILTINS: Rc<ScopeChain> = ScopeChain::over(names(), None);
     }
     BUILTINS.with(Rc::clone)
 }
@@ -24,12 +24,12 @@ fn names() -> Names {
         let is_dict = *name == *"dict";
         names.insert(name, object);
         if is_dict {
-            names.insert("odict".into(), Function::object("odict", odict));
+            names.insert("odict".into(), RustFunction::object("odict", odict));
         }
     }
     let added = ADDED
         .iter()
-        .map(|(name, call)| (Str::from(*name), Function::object(name, *call)));
+        .map(|(name, call)| (Str::from(*name), RustFunction::object(name, *call)));
     names.extend(added);
     names
 }

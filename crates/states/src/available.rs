@@ -11,11 +11,11 @@ pub(crate) struct Available<'e> {
     engine: &'e Engine,
     /// The only saltenvs that there are, beside `base`, if it names any (Salt: the option `env_order`).
     order: Vec<String>,
-    listed: Mutex<HashMap<String, std::sync::Arc<Names>>>,
+    listed: Mutex<HashMap<String, std::sync::Arc<SlsNames>>>,
 }
 
 /// The sls of a saltenv: their names and paths.
-type Names = BTreeMap<String, String>;
+type SlsNames = BTreeMap<String, String>;
 
 impl<'e> Available<'e> {
     pub fn new(engine: &'e Engine, order: Vec<String>) -> Self {
@@ -26,12 +26,12 @@ impl<'e> Available<'e> {
         }
     }
 
-    fn of(&self, saltenv: &str) -> std::sync::Arc<Names> {
+    fn of(&self, saltenv: &str) -> std::sync::Arc<SlsNames> {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(names) = listed.get(saltenv) {
             return names.clone();
         }
-        let mut names = Names::new();
+        let mut names = SlsNames::new();
         for path in self.engine.list(saltenv, "").unwrap_or_default() {
             if let Some(name) = sls_name(&path) {
                 // Of `a.sls` and `a/init.sls`, the first is taken.

@@ -9,7 +9,7 @@ use mapstack_value::Value;
 
 use crate::compile::{CompileOptions, Compiler, LowDataError, LowState, limit_reached, low_data};
 use crate::high::{RequestedSls, matches_of};
-use crate::runs::{Compiled, LowRun, State};
+use crate::runs::{Compiled, LowRun, RunningState};
 use crate::{Gatherer, HighData, Places};
 
 impl<'e> Gatherer<'e> {
@@ -80,7 +80,7 @@ impl<'e> Gatherer<'e> {
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let (states, errors) = match compiler.low(states) {
             Ok(low) => {
-                let states = low.iter().map(State::of).collect();
+                let states = low.iter().map(RunningState::of).collect();
                 let kept = low.iter().filter(|_| self.keeps_low);
                 let run = |state| LowRun::of(state, &|module| high.watches(module));
                 runs = kept.map(run).collect();

@@ -22,7 +22,7 @@ use crate::top::{Top, TopReader};
 
 /// A problem that keeps a minion from its states.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Problem {
+pub struct GatherProblem {
     /// The problem.
     pub kind: ProblemKind,
     /// The saltenv.
@@ -50,7 +50,7 @@ pub struct GatheredStates {
     /// The sls, in the order in which they are rendered.
     pub sls: Vec<GotSls>,
     /// The problems.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<GatherProblem>,
 }
 
 /// Finds the sls of minions, which share what they render to.
@@ -137,7 +137,7 @@ impl<'e> Gatherer<'e> {
                 for entry in entries {
                     let names = self.available.matching(env, &entry.sls);
                     if names.is_empty() {
-                        gathered.problems.push(Problem {
+                        gathered.problems.push(GatherProblem {
                             kind: ProblemKind::MissingOfTop,
                             saltenv: env.clone(),
                             sls: entry.sls.clone(),
@@ -275,7 +275,7 @@ impl<'w, 'e> MinionGather<'w, 'e> {
             let names = self.gatherer.available.matching(&env, &wanted);
             // The saltenv of `_xenv` depends on all that the minion gets.
             if names.is_empty() && !is_any {
-                gathered.problems.push(Problem {
+                gathered.problems.push(GatherProblem {
                     kind: ProblemKind::MissingInclude,
                     saltenv: env.clone(),
                     sls: wanted.clone(),

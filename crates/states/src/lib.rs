@@ -24,7 +24,7 @@ mod top;
 
 pub use exhausting::Exhausting;
 pub use functions::{StateFunction, functions_of, homes, state_modules, watches};
-pub use gather::{GatheredStates, Gatherer, Problem, ProblemKind, included};
+pub use gather::{GatherProblem, GatheredStates, Gatherer, ProblemKind, included};
 pub use high::{HighData, RequestedStates};
 pub use mapstack::Home;
 pub use options::{Strategy, TopOptions};
@@ -32,5 +32,5 @@ pub use own_modules::OwnModules;
 pub use partial::{LeftOut, Partial};
 pub use places::Places;
 pub use render::{GotSls, SlsData};
-pub use runs::{Compiled, LowRun, State};
+pub use runs::{Compiled, LowRun, RunningState};
 pub use top::{Entry, Top};

@@ -15,13 +15,13 @@ use crate::render::GotSls;
 use crate::requisite_place::{indent, is_aside};
 
 /// The text of a file, if it can be read.
-type File = Option<Rc<KeyedText>>;
+type FileText = Option<Rc<KeyedText>>;
 
 /// Finds the places of states in sls.
 pub struct Places<'p> {
     engine: &'p Engine,
     sls: &'p [GotSls],
-    files: RefCell<HashMap<(String, String), File>>,
+    files: RefCell<HashMap<(String, String), FileText>>,
 }
 
 /// True if a place lies in the block of an ID: each line between is indented deeper.
@@ -87,7 +87,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    pub(crate) fn file(&self, sls: &GotSls) -> File {
+    pub(crate) fn file(&self, sls: &GotSls) -> FileText {
         let key = (sls.saltenv.clone(), sls.path.clone());
         let mut files = self.files.borrow_mut();
         let file = files.entry(key).or_insert_with(|| {

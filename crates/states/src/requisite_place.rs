@@ -12,15 +12,15 @@ use crate::{GotSls, Places};
 const MOST_SEARCHED: usize = 64 << 10;
 
 /// The keys down to a requisite of a state, and a state that it names.
-struct Item<'i> {
+struct RequisiteItem<'i> {
     keys: [&'i str; 3],
     module: &'i str,
     names: [&'i str; 2],
 }
 
-impl<'i> Item<'i> {
+impl<'i> RequisiteItem<'i> {
     fn of(state: &'i NamedState, argument: &'i str, on: &'i NamedState) -> Self {
-        Item {
+        RequisiteItem {
             keys: [&state.id, &state.module, argument],
             module: &on.module,
             names: [&on.id, &on.name],
@@ -64,8 +64,9 @@ impl Places<'_> {
         let giving = format!("{argument}_in");
         // Watching becomes requiring where the state module does nothing about it.
         let watching = argument.replace("require", "watch");
-        let own = [argument, &watching].map(|argument| (state, Item::of(state, argument, on)));
-        let other = (on, Item::of(on, &giving, state));
+        let own =
+            [argument, &watching].map(|argument| (state, RequisiteItem::of(state, argument, on)));
+        let other = (on, RequisiteItem::of(on, &giving, state));
         let places = own.into_iter().chain([other]).filter_map(|(at, item)| {
             let sls = self.sls(&at.sls, None)?;
             Some((sls, self.exact(sls, &item.keys)?, item))
@@ -92,7 +93,7 @@ impl Places<'_> {
     ) -> Option<(&GotSls, Place)> {
         let sls = self.sls(&state.sls, None)?;
         let place = self.file(sls)?.place(&[]);
-        let item = Item::of(state, argument, on);
+        let item = RequisiteItem::of(state, argument, on);
         let part = 0..place.source.len().min(MOST_SEARCHED);
         let mut ranges = item.ranges(&place.source, part);
         let (only, None) = (ranges.next()?, ranges.next()) else {

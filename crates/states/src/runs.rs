@@ -14,7 +14,7 @@ pub struct Compiled {
     /// The sls, in the order in which they are rendered.
     pub sls: Vec<GotSls>,
     /// The states in the order in which they run. There are none if Salt refuses them.
-    pub states: Vec<State>,
+    pub states: Vec<RunningState>,
     /// The low data of the states, if the gatherer keeps it ([`Gatherer::keeping_low`](crate::Gatherer::keeping_low)).
     pub low: Vec<Value>,
     /// Beside each chunk of low data, how it runs.
@@ -27,7 +27,7 @@ pub struct Compiled {
 
 /// A state that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct State {
+pub struct RunningState {
     /// The ID.
     pub id: String,
     /// The function, such as `pkg.installed`.
@@ -42,7 +42,7 @@ pub struct State {
     pub packages: Vec<String>,
 }
 
-impl State {
+impl RunningState {
     pub(crate) fn of(state: &LowState) -> Self {
         let object = |name: &str| state.chunk.get_str(name).unwrap_or_default();
         let text = |name: &str| {
@@ -55,7 +55,7 @@ impl State {
             "pkg" => packages([object("pkgs"), object("sources"), object("name")]),
             _ => Vec::new(),
         };
-        State {
+        RunningState {
             id: text("__id__"),
             function: format!("{module}.{}", text("fun")),
             name: text("name"),
@@ -111,9 +111,9 @@ impl LowRun {
 impl Compiled {
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        let of_state = |state: &State| {
+        let of_state = |state: &RunningState| {
             let texts = [&state.id, &state.function, &state.name, &state.sls];
-            size_of::<State>() + texts.iter().map(|text| text.len()).sum::<usize>()
+            size_of::<RunningState>() + texts.iter().map(|text| text.len()).sum::<usize>()
         };
         let states: usize = self.states.iter().map(of_state).sum();
         let of_render = |rendered: &SlsData| match &rendered.data {

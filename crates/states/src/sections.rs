@@ -15,7 +15,7 @@ use crate::top::TopReader;
 pub(crate) type Tops = IndexMap<String, Vec<Map>>;
 
 /// A top file as it lies on the disk.
-type File = (PathBuf, Arc<[u8]>);
+type TopOnDisk = (PathBuf, Arc<[u8]>);
 
 impl TopReader<'_, '_> {
     /// The warnings of sections that the strategy for merging top files leaves out, as they are of another saltenv.
@@ -35,7 +35,7 @@ impl TopReader<'_, '_> {
             }
             let file = self.top_file(own);
             // Roots that several saltenvs share have one top file, which says for each what it gets.
-            let bytes = |file: &Option<File>| file.as_ref().map(|(_, bytes)| bytes.clone());
+            let bytes = |file: &Option<TopOnDisk>| file.as_ref().map(|(_, bytes)| bytes.clone());
             if own != "base" && bytes(&file) == bytes(&self.top_file("base")) {
                 continue;
             }
@@ -80,7 +80,7 @@ impl TopReader<'_, '_> {
         }
     }
 
-    fn top_file(&self, saltenv: &str) -> Option<File> {
+    fn top_file(&self, saltenv: &str) -> Option<TopOnDisk> {
         let path = SaltPath::from_relative(&self.options.state_top);
         match self.engine.fetch(&path, saltenv) {
             Ok(Fetched::Found { on_disk, bytes }) => Some((on_disk, bytes)),
@@ -89,7 +89,7 @@ impl TopReader<'_, '_> {
     }
 }
 
-fn place((on_disk, bytes): &File, section: &str) -> Place {
+fn place((on_disk, bytes): &TopOnDisk, section: &str) -> Place {
     let text = String::from_utf8_lossy(bytes).into_owned();
     Place::of_keys(on_disk.display().to_string(), text, &[section])
 }

@@ -12,7 +12,7 @@
 use std::fmt::Write;
 
 pub use crate::json_reader::{loads, raw_decode};
-use crate::value::Kind;
+use crate::value::ValueKind;
 use crate::{Incomparable, Key, Map, Value, float_repr, sort_by_key};
 
 /// Collections may be nested this deep, in both directions.
@@ -56,10 +56,10 @@ impl Default for DumpOptions {
 pub enum JsonError {
     /// A value of a type JSON does not have.
     #[error("Object of type {} is not JSON serializable", .0.python_name())]
-    NotSerializable(Kind),
+    NotSerializable(ValueKind),
     /// A key of a type that has no text.
     #[error("keys must be str, int, float, bool or None, not {}", .0.python_name())]
-    BadKey(Kind),
+    BadKey(ValueKind),
     /// Two keys of a mapping that become the same text, by the path to them.
     #[error("two keys become the same text: {0}")]
     SameText(String),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use indexmap::Equivalent;
 
 use crate::float;
-use crate::value::Kind;
+use crate::value::ValueKind;
 use crate::{Int, Str, Value};
 
 /// A key of a [`Map`](crate::Map) or an element of a [`Set`](crate::Set).
@@ -45,7 +45,7 @@ pub enum Key {
 #[error("unhashable type: '{}'", kind.python_name())]
 pub struct Unhashable {
     /// The kind of the value.
-    pub kind: Kind,
+    pub kind: ValueKind,
 }
 
 impl Key {
@@ -71,15 +71,15 @@ impl Key {
 
     /// The type of the key.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ValueKind {
         match self {
-            Key::None => Kind::None,
-            Key::Bool(_) => Kind::Bool,
-            Key::Int(_) => Kind::Int,
-            Key::Float(_) => Kind::Float,
-            Key::Str(_) => Kind::Str,
-            Key::Bytes(_) => Kind::Bytes,
-            Key::Tuple(_) => Kind::Tuple,
+            Key::None => ValueKind::None,
+            Key::Bool(_) => ValueKind::Bool,
+            Key::Int(_) => ValueKind::Int,
+            Key::Float(_) => ValueKind::Float,
+            Key::Str(_) => ValueKind::Str,
+            Key::Bytes(_) => ValueKind::Bytes,
+            Key::Tuple(_) => ValueKind::Tuple,
         }
     }
 

@@ -49,4 +49,4 @@ pub use order::{Incomparable, sort_by_key};
 pub use sent::{sent, text_for_bytes};
 pub use shown::{commands, cut, is_acting};
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
-pub use value::{Kind, List, Str, Value};
+pub use value::{List, Str, Value, ValueKind};

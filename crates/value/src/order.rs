@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::value::Kind;
+use crate::value::ValueKind;
 use crate::{Int, Key};
 
 /// Two keys that Python cannot order.
@@ -10,9 +10,9 @@ use crate::{Int, Key};
 #[error("'<' not supported between instances of '{}' and '{}'", left.python_name(), right.python_name())]
 pub struct Incomparable {
     /// The type on the left of the `<`.
-    pub left: Kind,
+    pub left: ValueKind,
     /// The type on the right.
-    pub right: Kind,
+    pub right: ValueKind,
 }
 
 impl Key {

@@ -15,7 +15,7 @@ use crate::{Int, Key, Map, Value};
 /// ```
 #[must_use]
 pub fn sent(value: &Value) -> Option<Value> {
-    Form::Sent.of(value)
+    SentForm::Sent.of(value)
 }
 
 /// The value with text in place of bytes that are UTF-8, as Salt keeps grains; `None` if it has no bytes.
@@ -28,19 +28,19 @@ pub fn sent(value: &Value) -> Option<Value> {
 /// ```
 #[must_use]
 pub fn text_for_bytes(value: &Value) -> Option<Value> {
-    Form::Text.of(value)
+    SentForm::Text.of(value)
 }
 
 /// A form that data gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SentForm {
     /// Bytes become text; tuples, sets and integers stay.
     Text,
     /// MessagePack, with all that it lacks.
     Sent,
 }
 
-impl Form {
+impl SentForm {
     fn of(self, value: &Value) -> Option<Value> {
         self.changes(value).then(|| self.made(value))
     }
@@ -48,7 +48,7 @@ impl Form {
     fn changes(self, value: &Value) -> bool {
         match value {
             Value::Bytes(_) => true,
-            Value::Set(_) | Value::Tuple(_) => self == Form::Sent,
+            Value::Set(_) | Value::Tuple(_) => self == SentForm::Sent,
             Value::Int(number) => self.is_text(number),
             Value::Map(map) => map
                 .iter()
@@ -69,7 +69,7 @@ impl Form {
     /// True for an integer that becomes text: MessagePack has those from -2⁶³ to 2⁶⁴ - 1.
     fn is_text(self, number: &Int) -> bool {
         let fits = || number.to_i64().is_some() || (*number > Int::from(0) && number.bits() <= 64);
-        self == Form::Sent && !fits()
+        self == SentForm::Sent && !fits()
     }
 
     fn made(self, value: &Value) -> Value {
@@ -85,10 +85,10 @@ impl Form {
                 Value::Map(entries.collect::<Map>())
             }
             Value::List(items) => Value::from_iter(items.iter().map(|item| self.made(item))),
-            Value::Tuple(items) if self == Form::Sent => {
+            Value::Tuple(items) if self == SentForm::Sent => {
                 Value::from_iter(items.iter().map(|item| self.made(item)))
             }
-            Value::Set(items) if self == Form::Sent => items
+            Value::Set(items) if self == SentForm::Sent => items
                 .iter()
                 .map(|item| self.made(&item.to_value()))
                 .collect(),

@@ -37,7 +37,7 @@ pub enum Value {
 
 /// The type of a [`Value`], without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ValueKind {
     /// `None`
     None,
     /// `bool`
@@ -60,21 +60,21 @@ pub enum Kind {
     Set,
 }
 
-impl Kind {
+impl ValueKind {
     /// Python's name of the type (`NoneType`, `str`, `dict`, …).
     #[must_use]
     pub fn python_name(self) -> &'static str {
         match self {
-            Kind::None => "NoneType",
-            Kind::Bool => "bool",
-            Kind::Int => "int",
-            Kind::Float => "float",
-            Kind::Str => "str",
-            Kind::Bytes => "bytes",
-            Kind::List => "list",
-            Kind::Tuple => "tuple",
-            Kind::Map => "dict",
-            Kind::Set => "set",
+            ValueKind::None => "NoneType",
+            ValueKind::Bool => "bool",
+            ValueKind::Int => "int",
+            ValueKind::Float => "float",
+            ValueKind::Str => "str",
+            ValueKind::Bytes => "bytes",
+            ValueKind::List => "list",
+            ValueKind::Tuple => "tuple",
+            ValueKind::Map => "dict",
+            ValueKind::Set => "set",
         }
     }
 
@@ -82,16 +82,16 @@ impl Kind {
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
-            Kind::None => "null",
-            Kind::Bool => "a boolean",
-            Kind::Int => "an integer",
-            Kind::Float => "a float",
-            Kind::Str => "a string",
-            Kind::Bytes => "bytes",
-            Kind::List => "a list",
-            Kind::Tuple => "a tuple",
-            Kind::Map => "a mapping",
-            Kind::Set => "a set",
+            ValueKind::None => "null",
+            ValueKind::Bool => "a boolean",
+            ValueKind::Int => "an integer",
+            ValueKind::Float => "a float",
+            ValueKind::Str => "a string",
+            ValueKind::Bytes => "bytes",
+            ValueKind::List => "a list",
+            ValueKind::Tuple => "a tuple",
+            ValueKind::Map => "a mapping",
+            ValueKind::Set => "a set",
         }
     }
 }
@@ -130,18 +130,18 @@ impl Value {
 
     /// The type of the value.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ValueKind {
         match self {
-            Value::None => Kind::None,
-            Value::Bool(_) => Kind::Bool,
-            Value::Int(_) => Kind::Int,
-            Value::Float(_) => Kind::Float,
-            Value::Str(_) => Kind::Str,
-            Value::Bytes(_) => Kind::Bytes,
-            Value::List(_) => Kind::List,
-            Value::Tuple(_) => Kind::Tuple,
-            Value::Map(_) => Kind::Map,
-            Value::Set(_) => Kind::Set,
+            Value::None => ValueKind::None,
+            Value::Bool(_) => ValueKind::Bool,
+            Value::Int(_) => ValueKind::Int,
+            Value::Float(_) => ValueKind::Float,
+            Value::Str(_) => ValueKind::Str,
+            Value::Bytes(_) => ValueKind::Bytes,
+            Value::List(_) => ValueKind::List,
+            Value::Tuple(_) => ValueKind::Tuple,
+            Value::Map(_) => ValueKind::Map,
+            Value::Set(_) => ValueKind::Set,
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::events::{Event, EventKind, Scalar};
 
 use crate::resolve::{Tag, implicit};
-use crate::source::Source;
+use crate::source::YamlSource;
 use crate::{Error, ErrorKind, Limits, Mark};
 
 /// An index into [`Graph::nodes`].
@@ -81,7 +81,7 @@ pub(crate) fn compose_all<'t>(text: &'t str, limits: &Limits) -> Result<Vec<Grap
 }
 
 fn documents<'t>(text: &'t str, limits: &Limits, many: bool) -> Result<Vec<Graph<'t>>, Error> {
-    let source = Source::new(text);
+    let source = YamlSource::new(text);
     let mut composer = Composer {
         source: &source,
         limits,
@@ -113,7 +113,7 @@ fn documents<'t>(text: &'t str, limits: &Limits, many: bool) -> Result<Vec<Graph
 }
 
 struct Composer<'s, 't> {
-    source: &'s Source<'t>,
+    source: &'s YamlSource<'t>,
     limits: &'s Limits,
     graph: Graph<'t>,
     anchors: HashMap<&'t str, NodeId>,

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use mapstack_value::{Key, Kind, List, Map, MapKind, Set, Value};
+use mapstack_value::{Key, List, Map, MapKind, Set, Value, ValueKind};
 
 use crate::compose::{Content, Graph, Node, NodeId, ROOT};
 use crate::mark::Trail;
@@ -309,9 +309,9 @@ impl Constructor<'_> {
             Tag::Map if node.double_brace => {
                 return Err(Error::new(ErrorKind::TemplateExpression, node.mark));
             }
-            Tag::Map => Kind::Map,
-            Tag::Set => Kind::Set,
-            _ => Kind::List,
+            Tag::Map => ValueKind::Map,
+            Tag::Set => ValueKind::Set,
+            _ => ValueKind::List,
         };
         Err(Error::new(ErrorKind::UnhashableKey { kind }, node.mark))
     }

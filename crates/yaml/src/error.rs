@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mapstack_value::Kind;
+use mapstack_value::ValueKind;
 
 use crate::Mark;
 
@@ -92,7 +92,7 @@ pub enum ErrorKind {
     #[error("{} cannot be a key; quote it if text was meant", kind.described())]
     UnhashableKey {
         /// The kind of the key.
-        kind: Kind,
+        kind: ValueKind,
     },
     /// `{{ … }}` read as YAML.
     #[error(

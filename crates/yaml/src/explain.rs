@@ -12,7 +12,7 @@ use crate::events;
 use mapstack_value::pytext::is_printable;
 
 use crate::error::excerpt;
-use lines::{Line, Lines};
+use lines::{Line, TextLines};
 
 /// A mistake in words.
 pub(crate) struct Advice {
@@ -27,7 +27,7 @@ pub(crate) struct Advice {
 /// A text and what the grammar says about it.
 struct Refused<'t> {
     text: &'t str,
-    lines: Lines<'t>,
+    lines: TextLines<'t>,
     error: &'t events::Error,
     /// The index of the line that the grammar stopped at.
     line: usize,
@@ -53,7 +53,7 @@ impl Advice {
 pub(crate) fn explain(text: &str, error: &events::Error) -> Advice {
     let refused = Refused {
         text,
-        lines: Lines::of(text),
+        lines: TextLines::of(text),
         error,
         line: error.mark.line,
     };

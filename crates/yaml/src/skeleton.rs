@@ -42,13 +42,13 @@ pub struct Skeleton {
 struct Scalar {
     /// The indices of entries and items that lead to the scalar.
     path: Vec<usize>,
-    parts: Vec<Part>,
+    parts: Vec<SkeletonPart>,
     /// True if the type of the scalar depends on its text.
     is_plain: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum SkeletonPart {
     Text(String),
     Hole(usize),
 }
@@ -137,7 +137,7 @@ impl Skeleton {
         let parts = scalars.iter().flat_map(|scalar| &scalar.parts);
         let mut found: Vec<usize> = parts
             .filter_map(|part| {
-                if let Part::Hole(n) = part {
+                if let SkeletonPart::Hole(n) = part {
                     Some(*n)
                 } else {
                     None
@@ -176,8 +176,8 @@ impl Scalar {
         let mut text = String::new();
         for part in &self.parts {
             text.push_str(match part {
-                Part::Text(text) => text,
-                Part::Hole(number) => words
+                SkeletonPart::Text(text) => text,
+                SkeletonPart::Hole(number) => words
                     .get(*number)
                     .map(AsRef::as_ref)
                     .filter(|word| Skeleton::accepts(word))?,
@@ -231,13 +231,13 @@ fn find(graph: &Graph, id: NodeId, path: &mut Vec<usize>, scalars: &mut Vec<Scal
 }
 
 /// Split the text of a scalar at its holes.
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<SkeletonPart> {
     let mut parts = Vec::new();
     for c in text.chars() {
         match (number_of(c), parts.last_mut()) {
-            (Some(number), _) => parts.push(Part::Hole(number)),
-            (None, Some(Part::Text(text))) => text.push(c),
-            (None, _) => parts.push(Part::Text(c.into())),
+            (Some(number), _) => parts.push(SkeletonPart::Hole(number)),
+            (None, Some(SkeletonPart::Text(text))) => text.push(c),
+            (None, _) => parts.push(SkeletonPart::Text(c.into())),
         }
     }
     parts

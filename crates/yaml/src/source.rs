@@ -7,7 +7,7 @@ use crate::explain::explain;
 use crate::{Error, ErrorKind, Mark, SyntaxStage};
 
 /// A text to be parsed.
-pub(crate) struct Source<'t> {
+pub(crate) struct YamlSource<'t> {
     text: &'t str,
     separators: Vec<Separator>,
 }
@@ -51,9 +51,9 @@ fn separators(text: &str) -> Vec<Separator> {
     found
 }
 
-impl<'t> Source<'t> {
+impl<'t> YamlSource<'t> {
     pub fn new(text: &'t str) -> Self {
-        Source {
+        YamlSource {
             text,
             separators: separators(text),
         }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use mapstack_value::{Int, Key, Value};
 
-use self::heap::{Entry, Heap, Item, Kind, ObjectId};
+use self::heap::{Heap, HeapObject, MappingKind, ObjectId, PlacedValue};
 use crate::compose::{Content, Graph, NodeId, ROOT, TypedBy, compose};
 use crate::error::excerpt;
 use crate::resolve::{Tag, implicit};
@@ -100,9 +100,9 @@ impl Loader<'_> {
     fn constructed(&mut self, id: NodeId, tag: &Tag) -> Result<ObjectId, Error> {
         let empty = match tag {
             Tag::Omap => return self.mapping(id, false),
-            Tag::Map => Item::Map(Kind::Plain, Default::default()),
-            Tag::Set => Item::Set(Default::default()),
-            Tag::Seq | Tag::Pairs => Item::List(Vec::new(), false),
+            Tag::Map => HeapObject::Map(MappingKind::Plain, Default::default()),
+            Tag::Set => HeapObject::Set(Default::default()),
+            Tag::Seq | Tag::Pairs => HeapObject::List(Vec::new(), false),
             _ => return self.scalar(id, tag),
         };
         let object = self.heap.add(empty, self.graph.nodes[id].mark);
@@ -141,10 +141,10 @@ impl Loader<'_> {
         let (tag, deep) = self.untagged(id);
         let object = self.copied(id, &tag, deep)?;
         let item = match self.heap.item(object) {
-            Item::Map(_, entries) => Item::Map(Kind::Aggregate, entries.clone()),
-            Item::List(items, _) => Item::List(items.clone(), true),
-            Item::Scalar(Value::None) => Item::List(Vec::new(), true),
-            _ => Item::List(vec![object], true),
+            HeapObject::Map(_, entries) => HeapObject::Map(MappingKind::Aggregate, entries.clone()),
+            HeapObject::List(items, _) => HeapObject::List(items.clone(), true),
+            HeapObject::Scalar(Value::None) => HeapObject::List(Vec::new(), true),
+            _ => HeapObject::List(vec![object], true),
         };
         Ok(self.heap.add(item, self.graph.nodes[id].mark))
     }
@@ -184,7 +184,7 @@ impl Loader<'_> {
             },
         };
         let mark = node.mark;
-        Ok(self.heap.add(Item::Scalar(value), mark))
+        Ok(self.heap.add(HeapObject::Scalar(value), mark))
     }
 
     fn wrong_node(&self, id: NodeId, tag: &Tag, expected: &'static str) -> Error {
@@ -201,7 +201,7 @@ impl Loader<'_> {
     fn mapping(&mut self, id: NodeId, is_copy: bool) -> Result<ObjectId, Error> {
         let pairs = self.flattened(id, &Tag::Omap, is_copy)?;
         let object = self.heap.add(
-            Item::Map(Kind::Ordered, Default::default()),
+            HeapObject::Map(MappingKind::Ordered, Default::default()),
             self.graph.nodes[id].mark,
         );
         for (key_id, value_id) in pairs {
@@ -215,7 +215,7 @@ impl Loader<'_> {
             let value = self.object(value_id, false)?;
             let mark = self.graph.nodes[key_id].mark;
             let known = match self.heap.item(object) {
-                Item::Map(_, entries) => entries.get(&key).map(|entry| entry.object),
+                HeapObject::Map(_, entries) => entries.get(&key).map(|entry| entry.object),
                 _ => None,
             };
             let value = match known {
@@ -225,7 +225,7 @@ impl Loader<'_> {
             self.heap.insert(
                 object,
                 key,
-                Entry {
+                PlacedValue {
                     object: value,
                     mark,
                 },
@@ -301,9 +301,9 @@ impl Loader<'_> {
     /// Fill a collection whose turn it is.
     fn fill(&mut self, id: NodeId, object: ObjectId) -> Result<(), Error> {
         match self.heap.item(object) {
-            Item::Map(..) | Item::Set(..) => {
+            HeapObject::Map(..) | HeapObject::Set(..) => {
                 let tag = match self.heap.item(object) {
-                    Item::Set(..) => Tag::Set,
+                    HeapObject::Set(..) => Tag::Set,
                     _ => Tag::Map,
                 };
                 for (key_id, value_id) in self.flattened(id, &tag, false)? {
@@ -313,7 +313,7 @@ impl Loader<'_> {
                     self.heap.insert(
                         object,
                         key,
-                        Entry {
+                        PlacedValue {
                             object: value,
                             mark,
                         },
@@ -345,7 +345,7 @@ impl Loader<'_> {
                     ));
                 };
                 let pair = [self.object(key, false)?, self.object(value, false)?];
-                self.heap.add(Item::Pair(pair), mark)
+                self.heap.add(HeapObject::Pair(pair), mark)
             } else {
                 self.object(item, false)?
             };

@@ -8,13 +8,13 @@ use crate::without_login;
 /// The source of a remote's repository, and the settings for fetching it.
 ///
 /// ```
-/// use mapstack_loader::git::Origin;
-/// assert_eq!(Origin::new("file:///srv/users.git").local().unwrap(), std::path::Path::new("/srv/users.git"));
-/// let mirror = Origin::new("https://example.org/users-formula.git").repository("/var/cache/mirrors");
+/// use mapstack_loader::git::RemoteSource;
+/// assert_eq!(RemoteSource::new("file:///srv/users.git").local().unwrap(), std::path::Path::new("/srv/users.git"));
+/// let mirror = RemoteSource::new("https://example.org/users-formula.git").repository("/var/cache/mirrors");
 /// assert!(mirror.starts_with("/var/cache/mirrors"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct RemoteSource {
     /// The URL, or a path on this machine.
     pub url: String,
     /// The name to log in with; empty for none.
@@ -34,10 +34,10 @@ pub struct Origin {
 /// Characters of a mirror's name by which people recognise it.
 const READABLE: usize = 60;
 
-impl Origin {
+impl RemoteSource {
     /// A URL, with Salt's defaults.
     pub fn new(url: impl Into<String>) -> Self {
-        Origin {
+        RemoteSource {
             url: url.into(),
             user: String::new(),
             password: String::new(),
@@ -147,7 +147,7 @@ mod tests {
             ("srv/a", None),
         ] {
             assert_eq!(
-                Origin::new(url).local().as_deref(),
+                RemoteSource::new(url).local().as_deref(),
                 expected.map(Path::new),
                 "{url}"
             );
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn mirrors_are_named_after_their_urls_and_not_after_passwords() {
-        let name = |url: &str| Origin::new(url).mirror_name();
+        let name = |url: &str| RemoteSource::new(url).mirror_name();
         assert!(
             name("https://example.org/saltstack-formulas/users-formula.git")
                 .starts_with("example.org-saltstack-formulas-users-formula-")
@@ -175,11 +175,11 @@ mod tests {
         );
         assert!(!name("https://me:secret@example.org/../../x").contains(['/', '\\']));
         assert_eq!(
-            Origin::new("https://me:s@cret@example.org/a").shown(),
+            RemoteSource::new("https://me:s@cret@example.org/a").shown(),
             "https://example.org/a"
         );
         assert_eq!(
-            Origin::new("ssh://git@example.org/a").shown(),
+            RemoteSource::new("ssh://git@example.org/a").shown(),
             "ssh://git@example.org/a"
         );
     }

@@ -33,10 +33,10 @@ use crate::walk::MAX_ENTRIES;
 use crate::{Fetched, FileServer, LoadError, SaltPath, Unserved};
 #[cfg(feature = "fetch")]
 pub use fetch::{FetchError, FetchStage, FetchedChanges, Progress, fetch};
-pub use mirror::Origin;
+pub use mirror::RemoteSource;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};
-use repository::{Entry, Node, Problem, Repository};
+use repository::{GitEntry, Node, Repository, RepositoryProblem};
 pub use revision::Revision;
 
 /// Git repositories, earlier ones winning file by file.
@@ -475,7 +475,7 @@ impl Served {
         };
         let root = self.remote.root(saltenv);
         let failed = |e| self.failed(e, Some((&snapshot, root)));
-        let mut listing = Listing {
+        let mut listing = RemoteListing {
             served: self,
             all,
             entries: 0,
@@ -494,7 +494,7 @@ impl Served {
             return Ok(Some(snapshot.tree));
         }
         Ok(match self.entry(snapshot.tree, root)? {
-            AtPath::Entry(Entry {
+            AtPath::Entry(GitEntry {
                 kind: Node::Directory,
                 id,
                 ..
@@ -523,10 +523,10 @@ impl Served {
         PathBuf::from(format!("{}@{reference}:{path}", self.remote.name))
     }
 
-    fn failed(&self, e: Problem, at: Option<(&Snapshot, &str)>) -> LoadError {
+    fn failed(&self, e: RepositoryProblem, at: Option<(&Snapshot, &str)>) -> LoadError {
         let place = || at.map(|(snapshot, path)| self.shown(snapshot, path));
         match e {
-            e @ (Problem::Broken(_) | Problem::Absent(_)) => {
+            e @ (RepositoryProblem::Broken(_) | RepositoryProblem::Absent(_)) => {
                 let message = e.to_string();
                 let place = place().map_or_else(
                     || self.remote.name.clone(),
@@ -538,7 +538,7 @@ impl Served {
                     message: format!("{message} ({repository})"),
                 }
             }
-            Problem::TooLarge(size) => {
+            RepositoryProblem::TooLarge(size) => {
                 let path = place().unwrap_or_else(|| self.remote.repository.clone());
                 LoadError::TooLarge {
                     path,
@@ -546,7 +546,7 @@ impl Served {
                     limit: LARGEST_FILE,
                 }
             }
-            Problem::TooMany => {
+            RepositoryProblem::TooMany => {
                 let path = place().unwrap_or_else(|| self.remote.repository.clone());
                 LoadError::TooMany {
                     path,
@@ -559,20 +559,20 @@ impl Served {
 
 /// The entry at a path.
 enum AtPath {
-    Entry(Entry),
+    Entry(GitEntry),
     Nothing,
     /// The path leads through one.
     Submodule(String),
 }
 
 /// Listing the files of one remote.
-struct Listing<'s> {
+struct RemoteListing<'s> {
     served: &'s Served,
     all: &'s mut Vec<String>,
     entries: usize,
 }
 
-impl Listing<'_> {
+impl RemoteListing<'_> {
     /// Add the files of a directory that is served at `at`, as far as they are below a prefix.
     fn directory(
         &mut self,
@@ -589,7 +589,7 @@ impl Listing<'_> {
         for (name, entry) in tree.iter() {
             self.entries += 1;
             if self.entries > MAX_ENTRIES {
-                return Err(Problem::TooMany);
+                return Err(RepositoryProblem::TooMany);
             }
             let path = if at.is_empty() {
                 name.to_string()
@@ -650,7 +650,7 @@ impl FileServer for GitFs {
                     let bytes = match served.repository.file(id) {
                         Ok(bytes) => bytes,
                         // In two revisions with the same object, the reason is the same.
-                        Err(Problem::Absent(id)) => {
+                        Err(RepositoryProblem::Absent(id)) => {
                             let reason = format!(
                                 "its content, the object {id}, is not in the repository: it may be a partial clone, and an \
                                  unfiltered fetch brings it"

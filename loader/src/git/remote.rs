@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Refspec;
-use crate::Names;
+use crate::NamePatterns;
 
 /// A kind of name a reference can be looked for by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Remote {
     /// The settings of some saltenvs, for all remotes (`gitfs_saltenv`).
     pub global_saltenvs: BTreeMap<String, Saltenv>,
     /// The saltenvs that are exposed (`saltenv_whitelist` and `saltenv_blacklist`).
-    pub exposed: Names,
+    pub exposed: NamePatterns,
 }
 
 impl Remote {
@@ -99,7 +99,7 @@ impl Remote {
             refspecs: Refspec::defaults(),
             saltenvs: BTreeMap::new(),
             global_saltenvs: BTreeMap::new(),
-            exposed: Names::default(),
+            exposed: NamePatterns::default(),
         }
     }
 

@@ -13,11 +13,11 @@ use super::refspec::{BRANCHES, TAGS};
 use super::trusted;
 
 /// The result of work on a repository, with the problem in words.
-pub(super) type Result<T> = std::result::Result<T, Problem>;
+pub(super) type Result<T> = std::result::Result<T, RepositoryProblem>;
 
 /// The problem with a repository.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
+pub(super) enum RepositoryProblem {
     /// The words for it.
     #[error("{0}")]
     Broken(String),
@@ -32,8 +32,8 @@ pub(super) enum Problem {
     TooMany,
 }
 
-fn broken(what: impl std::fmt::Display, e: impl std::fmt::Display) -> Problem {
-    Problem::Broken(format!("{what}: {e}"))
+fn broken(what: impl std::fmt::Display, e: impl std::fmt::Display) -> RepositoryProblem {
+    RepositoryProblem::Broken(format!("{what}: {e}"))
 }
 
 /// An open repository.
@@ -50,7 +50,7 @@ pub(super) struct Repository {
 /// Directories that were read.
 #[derive(Default)]
 struct Trees {
-    known: HashMap<ObjectId, Arc<Tree>>,
+    known: HashMap<ObjectId, Arc<GitDirectory>>,
     entries: usize,
 }
 
@@ -65,15 +65,15 @@ const MAX_TAGS: usize = 32;
 
 /// A directory.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
-    entries: HashMap<String, Entry>,
+pub(super) struct GitDirectory {
+    entries: HashMap<String, GitEntry>,
     /// Those whose names are not UTF-8.
-    pub(super) unnamed: Vec<(Vec<u8>, Entry)>,
+    pub(super) unnamed: Vec<(Vec<u8>, GitEntry)>,
 }
 
 /// An entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct GitEntry {
     pub kind: Node,
     pub id: ObjectId,
     /// True for a file that may be executed.
@@ -89,12 +89,12 @@ pub(super) enum Node {
     Submodule,
 }
 
-impl Tree {
-    pub(super) fn get(&self, name: &str) -> Option<Entry> {
+impl GitDirectory {
+    pub(super) fn get(&self, name: &str) -> Option<GitEntry> {
         self.entries.get(name).copied()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Entry)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, GitEntry)> {
         let entries = self.entries.iter();
         entries.map(|(name, entry)| (name.as_str(), *entry))
     }
@@ -104,7 +104,7 @@ impl Repository {
     /// Open a repository, bare or with a checkout, and read its references. Neither the environment
     /// nor git's global configuration counts, and no reference replaces an object.
     pub(super) fn open(path: &Path, refspecs: &[Refspec], largest: u64) -> Result<Self> {
-        trusted::check_files(path).map_err(Problem::Broken)?;
+        trusted::check_files(path).map_err(RepositoryProblem::Broken)?;
         let options = gix::open::Options::isolated()
             .config_overrides(["core.useReplaceRefs=false"])
             .bail_if_untrusted(false)
@@ -154,13 +154,13 @@ impl Repository {
                         .map_err(|e| e.within(reference));
                 }
                 other => {
-                    return Err(Problem::Broken(format!(
+                    return Err(RepositoryProblem::Broken(format!(
                         "{reference} leads to a {other} and not to a commit"
                     )));
                 }
             }
         }
-        Err(Problem::Broken(format!(
+        Err(RepositoryProblem::Broken(format!(
             "{reference} is a tag of a tag, more than {MAX_TAGS} times"
         )))
     }
@@ -207,7 +207,7 @@ impl Repository {
     }
 
     /// A directory.
-    pub(super) fn tree(&self, id: ObjectId) -> Result<Arc<Tree>> {
+    pub(super) fn tree(&self, id: ObjectId) -> Result<Arc<GitDirectory>> {
         if let Some(known) = lock(&self.trees).known.get(&id) {
             return Ok(known.clone());
         }
@@ -227,7 +227,7 @@ impl Repository {
         let object = self.object(id, self.largest)?;
         match object.kind {
             Kind::Blob => Ok(object.data.into()),
-            other => Err(Problem::Broken(format!(
+            other => Err(RepositoryProblem::Broken(format!(
                 "{id} is a {other} where a file has to be"
             ))),
         }
@@ -241,7 +241,9 @@ impl Repository {
     /// A commit, a tag or a tree.
     fn structure(&self, id: ObjectId) -> Result<gix::ObjectDetached> {
         self.object(id, LARGEST_STRUCTURE).map_err(|e| match e {
-            Problem::TooLarge(size) => Problem::Broken(format!("{id} has {size} bytes")),
+            RepositoryProblem::TooLarge(size) => {
+                RepositoryProblem::Broken(format!("{id} has {size} bytes"))
+            }
             other => other,
         })
     }
@@ -253,12 +255,14 @@ impl Repository {
             let header = repository.try_find_header(id).map_err(unreadable)?;
             let size = header.map(|header| header.size());
             match size {
-                None => return Err(Problem::Absent(id)),
-                Some(size) if size > largest => return Err(Problem::TooLarge(size)),
+                None => return Err(RepositoryProblem::Absent(id)),
+                Some(size) if size > largest => return Err(RepositoryProblem::TooLarge(size)),
                 Some(_) => {}
             }
             let object = repository.try_find_object(id).map_err(unreadable)?;
-            object.map(gix::Object::detach).ok_or(Problem::Absent(id))
+            object
+                .map(gix::Object::detach)
+                .ok_or(RepositoryProblem::Absent(id))
         })
     }
 
@@ -272,11 +276,11 @@ impl Repository {
     }
 }
 
-impl Problem {
+impl RepositoryProblem {
     fn within(self, reference: &str) -> Self {
         match self {
-            why @ (Problem::Broken(_) | Problem::Absent(_)) => {
-                Problem::Broken(format!("{reference} cannot be used: {why}"))
+            why @ (RepositoryProblem::Broken(_) | RepositoryProblem::Absent(_)) => {
+                RepositoryProblem::Broken(format!("{reference} cannot be used: {why}"))
             }
             other => other,
         }
@@ -322,9 +326,9 @@ fn tree_of_commit(commit: &gix::ObjectDetached) -> Result<ObjectId> {
     parsed.map_err(|e| broken(format!("the commit {} cannot be read", commit.id), e))
 }
 
-fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
+fn parsed(object: &gix::ObjectDetached) -> Result<GitDirectory> {
     if object.kind != Kind::Tree {
-        return Err(Problem::Broken(format!(
+        return Err(RepositoryProblem::Broken(format!(
             "{} is a {} where a directory has to be",
             object.id, object.kind
         )));
@@ -345,7 +349,7 @@ fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
         let id = entry.oid.into();
         match name {
             Ok(name) => {
-                entries.entry(name.into()).or_insert(Entry {
+                entries.entry(name.into()).or_insert(GitEntry {
                     kind,
                     id,
                     is_executable,
@@ -353,7 +357,7 @@ fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
             }
             Err(_) => unnamed.push((
                 entry.filename.to_vec(),
-                Entry {
+                GitEntry {
                     kind,
                     id,
                     is_executable,
@@ -361,5 +365,5 @@ fn parsed(object: &gix::ObjectDetached) -> Result<Tree> {
             )),
         }
     }
-    Ok(Tree { entries, unnamed })
+    Ok(GitDirectory { entries, unnamed })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{GitFs, Remote, Saltenv, trusted};
-use crate::{LoadError, Names};
+use crate::{LoadError, NamePatterns};
 
 /// A directory of a git repository at a revision, to be served without a checkout.
 ///
@@ -108,7 +108,7 @@ impl Revision {
             root: self.root.clone(),
             disable_saltenv_mapping: true,
             // A remote would have a `base` as well.
-            exposed: Names::new(move |name| name == only),
+            exposed: NamePatterns::new(move |name| name == only),
             ..Remote::new(&self.name, &self.repository)
         };
         if saltenv != "base" {

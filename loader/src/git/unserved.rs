@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use mapstack_value::posixpath::split;
 
-use super::repository::{self, Entry, Node, Problem};
+use super::repository::{self, GitEntry, Node, RepositoryProblem};
 use super::{AtPath, MAX_LINKS, Served, tree_path};
 use crate::LoadError;
 use crate::path::MAX_COMPONENTS;
@@ -11,7 +11,7 @@ use crate::unserved::{NotServed, Unserved, escaped};
 use crate::walk::MAX_ENTRIES;
 
 /// A walk through the directory that is served.
-struct Search<'s> {
+struct DirectoryWalk<'s> {
     served: &'s Served,
     /// The tree of the commit, and the way from it to the directory.
     tree: ObjectId,
@@ -31,7 +31,7 @@ impl Served {
         let Some(tree) = self.root_tree(&snapshot, root).map_err(failed)? else {
             return Ok(());
         };
-        let mut search = Search {
+        let mut search = DirectoryWalk {
             served: self,
             tree: snapshot.tree,
             root,
@@ -76,7 +76,7 @@ impl Served {
     fn goes_through_a_link(&self, tree: ObjectId, path: &str) -> repository::Result<bool> {
         for (at, _) in path.match_indices('/') {
             let above = path.get(..at).unwrap_or_default();
-            if let AtPath::Entry(Entry {
+            if let AtPath::Entry(GitEntry {
                 kind: Node::Link, ..
             }) = self.entry(tree, above)?
             {
@@ -87,7 +87,7 @@ impl Served {
     }
 }
 
-impl Search<'_> {
+impl DirectoryWalk<'_> {
     /// Look at a directory, with the path at which it is served and the one from the root.
     fn directory(
         &mut self,
@@ -139,7 +139,7 @@ impl Search<'_> {
     fn count(&mut self) -> repository::Result<()> {
         self.entries += 1;
         match self.entries > MAX_ENTRIES {
-            true => Err(Problem::TooMany),
+            true => Err(RepositoryProblem::TooMany),
             false => Ok(()),
         }
     }

@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use mapstack::secrets::Secrets;
-use mapstack_frontend::inputs::flags::Files;
+use mapstack_frontend::inputs::flags::FileFlags;
 use mapstack_frontend::inputs::{IdParser, flag_options};
-use mapstack_report::config::{Options, as_value, rows, text};
+use mapstack_report::config::{OptionsInForce, as_value, rows, text};
 use mapstack_report::values::as_yaml;
 
 use crate::output;
@@ -30,7 +30,7 @@ pub struct ConfigArgs {
     #[arg(long, value_parser = IdParser)]
     pub id: Option<String>,
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileFlags,
     /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ConfigFormat::Text, value_name = "FORMAT")]
     pub format: ConfigFormat,
@@ -67,6 +67,6 @@ pub fn run(args: &ConfigArgs, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         ConfigFormat::Text => output::write_listing(&text(&rows)),
         ConfigFormat::Yaml => output::write(&as_yaml(&as_value(&rows))),
-        ConfigFormat::Json => output::write_json(&Options::from(&*rows)),
+        ConfigFormat::Json => output::write_json(&OptionsInForce::from(&*rows)),
     }
 }

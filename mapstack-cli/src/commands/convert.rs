@@ -5,7 +5,7 @@ use mapstack::minion::{Minion, platforms};
 use mapstack::{Error, ErrorKind};
 use mapstack_convert::{Extent, GivenPillar, Pillars, Proof, ProofOutcome, Proposal};
 use mapstack_fleet::Pace;
-use mapstack_frontend::inputs::flags::{EngineFlags, Facts, Files, Functions};
+use mapstack_frontend::inputs::flags::{EngineFlags, FactFlags, FileFlags, Functions};
 use mapstack_frontend::inputs::{Converted, FoundPillars, WorkTree};
 use mapstack_frontend::outputs::write_proposal;
 use mapstack_report::convert::Conversion;
@@ -58,14 +58,14 @@ pub struct Convert {
     #[arg(long)]
     pub allow_fixed: bool,
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileFlags,
     #[command(flatten)]
     pub functions: Functions,
 }
 
 impl Convert {
     /// The flags that a project can add to.
-    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+    pub fn parts(&mut self) -> (&mut FileFlags, Option<&mut FactFlags>, &mut Functions) {
         (&mut self.files, None, &mut self.functions)
     }
 

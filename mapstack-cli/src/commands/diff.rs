@@ -164,7 +164,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     let masking = reporter.masking();
     let ways = plan.ways([before, after]);
     let accounting = accounting(&states, &comparison, ways, only_formulas, &differences)?;
-    let report = diff::Report {
+    let report = diff::DiffReport {
         accounting: &accounting,
         from: args.from(),
         to: &args.to,
@@ -220,7 +220,7 @@ fn check_select(
 
 fn print(
     format: DiffFormat,
-    report: &diff::Report<'_>,
+    report: &diff::DiffReport<'_>,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let colored = reporter.colors_output();

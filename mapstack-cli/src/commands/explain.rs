@@ -11,7 +11,7 @@ use mapstack_frontend::inputs::{
     ExplainedFile, ExplainedHighstate, ExplainedPillar, Kwargs, WarningSink as _,
 };
 use mapstack_lineage::{Explain as _, ExplainedStates, explain_pillar};
-use mapstack_report::explain::{self, Report, argument_paths, check_size, line_path};
+use mapstack_report::explain::{self, ExplainReport, argument_paths, check_size, line_path};
 use mapstack_report::terminal::Styled;
 
 use crate::memory;
@@ -129,7 +129,7 @@ pub fn run(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
         session.note_other_map(&formula, &data, &run, reporter);
     }
     let secrets = reporter.secrets();
-    let report = Report::new(&lineage, &secrets, &session.minion, &formula);
+    let report = ExplainReport::new(&lineage, &secrets, &session.minion, &formula);
     print(args, &data, &report, reporter)
 }
 
@@ -138,7 +138,7 @@ fn pillar(args: &Explain, made: &ExplainedPillar, reporter: &Reporter) -> Result
     reporter.warn(&reporter.redact_all(&made.pillar.warnings))?;
     if let Some(lineage) = explain_pillar(&made.pillar, &made.minion, &made.policy) {
         let (data, secrets) = (made.pillar.data.clone().into(), reporter.secrets());
-        let report = Report::of_pillar(&lineage, &secrets, &made.minion);
+        let report = ExplainReport::of_pillar(&lineage, &secrets, &made.minion);
         print(args, &data, &report, reporter)?;
     }
     reporter.errors(reporter.redact_all(&made.errors()))
@@ -191,7 +191,7 @@ fn print_files(args: &Explain, made: &ExplainedFile, to: &Reporter) -> Result<()
     let secrets = to.secrets();
     let mut text = Styled::default();
     for (lines, numbers) in &made.files {
-        let report = Report::of_file(&lines.explained.lineage, &secrets, &made.minion);
+        let report = ExplainReport::of_file(&lines.explained.lineage, &secrets, &made.minion);
         let below = match &numbers[..] {
             [one] => line_path(lines, *one),
             _ => line_path(lines, 0)[..1].to_vec(),
@@ -228,7 +228,7 @@ fn highstate(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
     reporter.knows_texts(made.states.lineage.secret_texts());
     reporter.warn(&reporter.redact_all(&made.states.warnings))?;
     let secrets = reporter.secrets();
-    let report = Report::of_states(&made.states.lineage, &secrets, &made.minion);
+    let report = ExplainReport::of_states(&made.states.lineage, &secrets, &made.minion);
     print_states(args, &made, &report, reporter)?;
     reporter.errors(reporter.redact_all(&made.errors()))
 }
@@ -236,7 +236,7 @@ fn highstate(args: &Explain, reporter: &Reporter) -> Result<(), Failure> {
 fn print_states(
     args: &Explain,
     made: &ExplainedHighstate,
-    report: &Report<'_>,
+    report: &ExplainReport<'_>,
     to: &Reporter,
 ) -> Result<(), Failure> {
     let ExplainedStates { data, .. } = &made.states;
@@ -278,7 +278,12 @@ fn print_states(
     output::write_styled(&text, to.colors_output())
 }
 
-fn print(args: &Explain, data: &Value, report: &Report<'_>, to: &Reporter) -> Result<(), Failure> {
+fn print(
+    args: &Explain,
+    data: &Value,
+    report: &ExplainReport<'_>,
+    to: &Reporter,
+) -> Result<(), Failure> {
     check_size(data)?;
     let key = args.key.as_deref().or(args.get.as_deref());
     let path = key

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueHint};
-use mapstack::loader::git::{Origin, Progress, fetch};
+use mapstack::loader::git::{Progress, RemoteSource, fetch};
 use mapstack::{Error, ErrorKind};
 use mapstack_frontend::inputs::Project;
 use mapstack_frontend::inputs::flags::ConfigKind;
@@ -38,7 +38,7 @@ pub struct Fetch {
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
     let mirrors = mapstack_frontend::inputs::configuration::mirrors(args.mirrors.as_deref())?;
-    let mut origins: Vec<Origin> = args.urls.iter().map(Origin::new).collect();
+    let mut origins: Vec<RemoteSource> = args.urls.iter().map(RemoteSource::new).collect();
     if let Some(file) = &args.config {
         let config = mapstack_frontend::inputs::configuration::read_file(
             file,
@@ -71,7 +71,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
 }
 
 /// The formulas of the checkout at hand.
-fn of_project(mirrors: &Path) -> Result<Vec<Origin>, Failure> {
+fn of_project(mirrors: &Path) -> Result<Vec<RemoteSource>, Failure> {
     let project = Project::find()?.filter(|project| !project.formulas.is_empty());
     let estate = project.as_ref().and_then(|project| project.estate.as_ref());
     let Some(estate) = estate else {
@@ -84,7 +84,7 @@ fn of_project(mirrors: &Path) -> Result<Vec<Origin>, Failure> {
 }
 
 /// Fetch one repository; the line about its result.
-fn one(origin: &Origin, mirrors: &Path) -> Result<String, String> {
+fn one(origin: &RemoteSource, mirrors: &Path) -> Result<String, String> {
     if let Some(path) = origin.local() {
         return Ok(format!("{}: read in place", path.display()));
     }

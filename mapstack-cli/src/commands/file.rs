@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mapstack_files::{Content, ManagedFile};
 use mapstack_frontend::inputs::flags::SiteFlags;
 use mapstack_frontend::inputs::{Highstate, HighstateJob, Refused, unknown_file};
-use mapstack_report::files::{FileRow, Files, listing};
+use mapstack_report::files::{FileRow, FilesDocument, listing};
 use mapstack_report::left_out::{self, LeftOutRow};
 
 use crate::memory;
@@ -155,8 +155,8 @@ fn print(
     if args.format == FileFormat::Json {
         let files = found.iter().map(|one| &one.row).collect();
         return output::write_json(&match args.keep_going {
-            true => Files::Partial { left_out, files },
-            false => Files::All(files),
+            true => FilesDocument::Partial { left_out, files },
+            false => FilesDocument::All(files),
         });
     }
     if args.name.is_none() || args.list {

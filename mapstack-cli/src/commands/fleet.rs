@@ -9,16 +9,16 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{AnswerRecord, MaskedFleet, RecordingFileServer};
-use mapstack_frontend::inputs::flags::{Input, Layering, Part, ResultFlags, WorkFlags};
+use mapstack_frontend::inputs::flags::{Input, Layering, PartName, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
     ConfiguredPillars, ExplainedHighstate, FleetHighstate, MinionStates, MinionStream, Plan,
     Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
 };
 use mapstack_frontend::outputs::{Output, Sink, write_fleet};
-use mapstack_frontend::parts::{End, PartError, PartWriter, Parts, Run};
-use mapstack_report::estate::{Row, text};
-use mapstack_report::fleet::{FleetParts, Form, Format, MissingKey};
-use mapstack_report::fleet_states::{FleetStates, Group, ListedParts};
+use mapstack_frontend::parts::{End, PartError, PartSet, PartWriter, Run};
+use mapstack_report::estate::{StatesRow, text};
+use mapstack_report::fleet::{FleetForm, FleetParts, Format, MissingKey};
+use mapstack_report::fleet_states::{FleetStates, ListedParts, MinionGroup};
 use mapstack_report::words::count;
 
 use crate::build;
@@ -70,7 +70,7 @@ pub struct FleetArgs {
     /// List who gets which states (of the formulas, if any are named) or files, or print the data of formulas: states, files, maps
     #[arg(long,
         hide_short_help = true, value_enum, value_name = "PART", value_delimiter = ',', conflicts_with_all = ["get", "count", "directory", "parts"])]
-    pub only: Vec<Part>,
+    pub only: Vec<PartName>,
     #[command(flatten)]
     pub result: ResultFlags,
     #[command(flatten)]
@@ -121,12 +121,12 @@ impl FleetArgs {
     /// Parts that cannot be listed beside each other.
     fn listed(&self) -> Result<ListedParts<'static>, Failure> {
         let has = |part| self.only.contains(&part);
-        let (states, files) = (has(Part::States), has(Part::Files));
-        match has(Part::Maps) && (states || files) {
+        let (states, files) = (has(PartName::States), has(PartName::Files));
+        match has(PartName::Maps) && (states || files) {
             true => Err(Failure::Usage(
                 "--only maps prints the data of formulas: states and files are listed by another call".into(),
             )),
-            false if has(Part::Pillar) => Err(Failure::Usage(
+            false if has(PartName::Pillar) => Err(Failure::Usage(
                 "--only pillar: `mapstack pillar` prints the pillar of a minion, and `mapstack diff` compares those of all"
                     .into(),
             )),
@@ -185,13 +185,13 @@ fn estate(
     reporter: &Reporter,
 ) -> Result<(), Failure> {
     let states = mapstack_frontend::inputs::overview(input, work, memory::limit, reporter)?;
-    let row = |one: MinionStates| Row {
+    let row = |one: MinionStates| StatesRow {
         minion: one.id,
         sls: one.sls,
         pillar_errors: one.pillar_errors,
         problems: one.problems,
     };
-    let rows: Vec<Row> = states.into_iter().map(row).collect();
+    let rows: Vec<StatesRow> = states.into_iter().map(row).collect();
     match is_json {
         true => output::write_json(&rows),
         false => output::write_listing(&text(&rows)),
@@ -222,7 +222,7 @@ fn highstate(
         reporter,
     )?;
     let groups = fleet.groups.iter();
-    let groups: Vec<Group<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
+    let groups: Vec<MinionGroup<'_>> = groups.map(|(states, ids)| (&**states, &ids[..])).collect();
     let failed = fleet.failed.iter().map(|(error, ids)| (&**error, &ids[..]));
     let (states, missing) = FleetStates::new(&groups, failed, listed, &fleet.files, &fleet.census);
     match is_json {
@@ -366,7 +366,7 @@ fn part_run(
     args: &FleetArgs,
     config: Option<&mapstack_salt_config::Config>,
     all: &[String],
-    form: &Form,
+    form: &FleetForm,
     reporter: &Reporter,
 ) -> Result<Run, Failure> {
     let others = (
@@ -390,7 +390,7 @@ fn part_run(
 /// Print what one run would have printed.
 fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
     let failed = |e: PartError| Error::new(ErrorKind::File, e.to_string());
-    let parts = Parts::open(directory, &build::version()).map_err(failed)?;
+    let parts = PartSet::open(directory, &build::version()).map_err(failed)?;
     let form = parts.form();
     let (run, grains) = (parts.run.clone(), parts.grains.clone());
     let sink = Sink::stream(&form, io::stdout().lock())?;
@@ -419,7 +419,11 @@ fn missing_key_failure(missing: MissingKey) -> Failure {
 }
 
 /// The destination of minions that are not kept for a merge.
-fn sink<'f>(form: &'f Form, format: Format, directory: Option<&Path>) -> Result<Sink<'f>, Failure> {
+fn sink<'f>(
+    form: &'f FleetForm,
+    format: Format,
+    directory: Option<&Path>,
+) -> Result<Sink<'f>, Failure> {
     match directory {
         Some(directory) => {
             Sink::directory(form, format, directory).map_err(|e| cannot_make(directory, &e))
@@ -434,7 +438,7 @@ fn cannot_make(directory: &Path, e: &io::Error) -> Failure {
 }
 
 /// The parts of each minion that are printed, and their format.
-fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure> {
+fn form(args: &FleetArgs, formulas: &[String]) -> Result<(FleetForm, Format), Failure> {
     let keys = |keys: &[String]| -> Result<Vec<_>, Failure> {
         let path = |key: &String| Ok((key.clone(), key_path(key)?));
         keys.iter().map(path).collect()
@@ -452,7 +456,10 @@ fn form(args: &FleetArgs, formulas: &[String]) -> Result<(Form, Format), Failure
             "--get and --count take -o text or -o jsonl"
         }
         _ => {
-            return Ok((Form::new(format, what, apart, formulas.to_vec()), format));
+            return Ok((
+                FleetForm::new(format, what, apart, formulas.to_vec()),
+                format,
+            ));
         }
     };
     Err(Failure::Usage(wrong.into()))

@@ -18,7 +18,7 @@ use mapstack_report::words::count;
 use mapstack_salt_config::Config;
 use mapstack_states::{Gatherer, TopOptions};
 
-use crate::forms::Listing;
+use crate::forms::ListingFormat;
 use crate::output;
 use crate::wiring::{count_warnings, engine, pillars};
 use mapstack_frontend::console::{Failure, Reporter, report_reasons};
@@ -47,8 +47,8 @@ pub struct Impact {
     #[arg(long, value_name = "FORMULA")]
     pub formula: Vec<String>,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ListingFormat::Text, value_name = "FORMAT")]
+    pub format: ListingFormat,
     #[command(flatten)]
     pub work: WorkFlags,
     #[command(flatten)]
@@ -129,8 +129,8 @@ fn print(
 ) -> Result<(), Failure> {
     let reach = ReachedMinions::new(&args.what, followed, impact);
     match args.format {
-        Listing::Text => output::write_listing(&reach.text(followed)),
-        Listing::Json => output::write_json(&reach),
+        ListingFormat::Text => output::write_listing(&reach.text(followed)),
+        ListingFormat::Json => output::write_json(&reach),
     }
 }
 

@@ -14,7 +14,7 @@ use mapstack_lint::fix::{distinct, fixed};
 use mapstack_lint::pillar::{Minions, PillarLinter};
 use mapstack_lint::since::only_new;
 use mapstack_lint::{
-    Estate, Finding, Level, Levels, Linter, Report, Rule, SchemaFrom, TopOptions, not_checked,
+    Estate, Finding, Level, Levels, LintReport, Linter, Rule, SchemaFrom, TopOptions, not_checked,
 };
 use mapstack_report::lint;
 use mapstack_report::words::{count, some};
@@ -181,7 +181,7 @@ struct Marks {
 struct Checks<'l> {
     linted: &'l LintTargets,
     linter: Linter<'l>,
-    of_pillar: Option<(String, Report)>,
+    of_pillar: Option<(String, LintReport)>,
     marks: Marks,
     broken: Vec<(String, Redacted<Error>)>,
 }
@@ -251,14 +251,14 @@ impl<'l> Checks<'l> {
         })
     }
 
-    fn reports(&self) -> Result<Vec<(String, Report)>, Error> {
+    fn reports(&self) -> Result<Vec<(String, LintReport)>, Error> {
         all(&self.linter, self.linted, &self.of_pillar, &self.marks)
     }
 }
 
 /// The findings of a revision.
 struct EarlierFindings {
-    reports: Vec<(String, Report)>,
+    reports: Vec<(String, LintReport)>,
     paths: RevisionPaths,
 }
 
@@ -281,7 +281,7 @@ impl EarlierFindings {
 
 /// Leave out the findings that are old.
 fn leave_out(
-    reports: &mut [(String, Report)],
+    reports: &mut [(String, LintReport)],
     before: Option<&EarlierFindings>,
     aside: &mut lint::UncheckedSubjects,
 ) {
@@ -308,14 +308,14 @@ fn missing_roots(args: &Lint) -> Vec<String> {
 fn all(
     linter: &Linter<'_>,
     linted: &LintTargets,
-    of_pillar: &Option<(String, Report)>,
+    of_pillar: &Option<(String, LintReport)>,
     Marks {
         examples,
         assumed,
         is_whole,
         saltenvs,
     }: &Marks,
-) -> Result<Vec<(String, Report)>, Error> {
+) -> Result<Vec<(String, LintReport)>, Error> {
     let mut reports = Vec::new();
     if let Some(states) = &linted.estate {
         let broken = of_pillar.iter().flat_map(|(_, report)| &report.broken);
@@ -412,7 +412,7 @@ impl PlacedFindings {
 fn out_of_budget(
     linted: &LintTargets,
     saltenvs: &[String],
-    reports: &[(String, Report)],
+    reports: &[(String, LintReport)],
 ) -> Option<Failure> {
     let spent = RUN.spent()?;
     let of_states = linted.estate.iter().flat_map(|_| saltenvs);
@@ -451,7 +451,7 @@ const NAMED: usize = 5;
 fn ended(
     linted: &LintTargets,
     saltenvs: &[String],
-    reports: &[(String, Report)],
+    reports: &[(String, LintReport)],
     aside: &lint::UncheckedSubjects,
     reporter: &Reporter,
 ) -> Result<(), Failure> {
@@ -459,7 +459,7 @@ fn ended(
         return Err(failure);
     }
     // "Nothing found" is said of what was looked at.
-    let is_nothing = |report: &Report| {
+    let is_nothing = |report: &LintReport| {
         report.files == 0 && report.looked.states == 0 && report.findings.is_empty()
     };
     if reports.iter().all(|(_, report)| is_nothing(report)) {
@@ -534,7 +534,7 @@ fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failur
 }
 
 /// The findings, and the remarks beside them.
-type Checked<'c> = (&'c [(String, Report)], &'c lint::UncheckedSubjects);
+type Checked<'c> = (&'c [(String, LintReport)], &'c lint::UncheckedSubjects);
 
 /// The levels of rules; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
@@ -556,8 +556,8 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 
 /// Print findings with excerpts, and count them on standard error.
 fn text(of: Checked<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure> {
-    let finding = |report: &Report, finding: &_| reporter.finding(report, finding);
-    let text = lint::Text::new(of.0, of.1);
+    let finding = |report: &LintReport, finding: &_| reporter.finding(report, finding);
+    let text = lint::LintText::new(of.0, of.1);
     output::write(&text.findings(reporter.is_quiet(), each, finding))?;
     text.notes().iter().for_each(|note| reporter.say(note));
     Ok(())
@@ -612,7 +612,11 @@ fn calls(args: &Lint, linted: LintTargets, reporter: &Reporter) -> Result<(), Fa
 }
 
 /// Change files as findings propose, or only print what would change.
-fn fix(reports: &[(String, Report)], only_print: bool, reporter: &Reporter) -> Result<(), Failure> {
+fn fix(
+    reports: &[(String, LintReport)],
+    only_print: bool,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     let findings = reports.iter().flat_map(|(_, report)| &report.findings);
     let files = fixed(&distinct(findings));
     if only_print {

@@ -9,9 +9,9 @@ use mapstack_frontend::console::{Failure, Reporter};
 use mapstack_frontend::inputs::estate::{FoundMinions, give_grains};
 use mapstack_frontend::inputs::flags::{SiteFlags, complete};
 use mapstack_frontend::inputs::{NoWarnings, Project, WarningSink as _};
-use mapstack_report::minions::{Row, text};
+use mapstack_report::minions::{MinionRow, text};
 
-use crate::forms::Listing;
+use crate::forms::ListingFormat;
 use crate::{memory, output};
 
 #[derive(Debug, Args)]
@@ -28,8 +28,8 @@ Examples:
 Exit status: 0 done, 2 there is no estate here.")]
 pub struct Minions {
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ListingFormat::Text, value_name = "FORMAT")]
+    pub format: ListingFormat,
 }
 
 /// All flags of other verbs, as they are where none is given.
@@ -66,13 +66,13 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
     };
     let found = found(&project)?;
     let mut failed = Vec::new();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<MinionRow> = Vec::new();
     for one in &found.all {
         let grains = found.names_of_grains(one).unwrap_or_else(|error| {
             failed.push(error);
             one.grains.clone()
         });
-        rows.push(Row {
+        rows.push(MinionRow {
             id: one.minion.id().to_string(),
             platform: one.platform.into(),
             grains,
@@ -85,11 +85,11 @@ pub fn run(args: &Minions, reporter: &Reporter) -> Result<(), Failure> {
             "the checkout names no minion, and its targets ask for none in particular, so one of each built-in platform \
              represents them all; `minions` in .mapstack.yaml names others",
         );
-        rows.extend(platforms::all().iter().map(Row::of_platform));
+        rows.extend(platforms::all().iter().map(MinionRow::of_platform));
     }
     match args.format {
-        Listing::Text => output::write_listing(&text(&rows))?,
-        Listing::Json => output::write_json(&rows)?,
+        ListingFormat::Text => output::write_listing(&text(&rows))?,
+        ListingFormat::Json => output::write_json(&rows)?,
     }
     if let Some(first) = failed.first() {
         let mut warning = first.diagnostic().clone();

@@ -4,7 +4,7 @@ use clap::Args;
 use mapstack::matcher::Mode;
 use mapstack_report::parse;
 
-use crate::forms::Listing;
+use crate::forms::ListingFormat;
 use crate::output;
 use mapstack_frontend::console::Failure;
 
@@ -20,15 +20,15 @@ pub struct Parse {
     #[arg(long)]
     pub path: bool,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ListingFormat::Text, value_name = "FORMAT")]
+    pub format: ListingFormat,
 }
 
 pub fn run(args: &Parse) -> Result<(), Failure> {
     let mode = if args.path { Mode::Path } else { Mode::Layer };
     let definition = mapstack::parse_definition(&args.definition, mode)?;
     match args.format {
-        Listing::Text => output::write_listing(&parse::text(&definition, mode)),
-        Listing::Json => output::write_json(&parse::DefinitionDocument::from(&definition)),
+        ListingFormat::Text => output::write_listing(&parse::text(&definition, mode)),
+        ListingFormat::Json => output::write_json(&parse::DefinitionDocument::from(&definition)),
     }
 }

@@ -5,7 +5,7 @@ use mapstack::minion::platforms::all;
 use mapstack_frontend::inputs::{Choice, of_platforms};
 use mapstack_report::platforms::{document, rows, text};
 
-use crate::forms::{Format, Listing, Output};
+use crate::forms::{Format, ListingFormat, Output};
 use crate::output;
 use mapstack_frontend::console::Failure;
 
@@ -22,8 +22,8 @@ pub struct Platforms {
     #[arg(long, value_name = "KEY", requires = "name")]
     pub get: Option<String>,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ListingFormat::Text, value_name = "FORMAT")]
+    pub format: ListingFormat,
 }
 
 pub fn run(args: &Platforms) -> Result<(), Failure> {
@@ -35,15 +35,15 @@ pub fn run(args: &Platforms) -> Result<(), Failure> {
         }
         let output = Output {
             format: match args.format {
-                Listing::Text => Format::Yaml,
-                Listing::Json => Format::Json,
+                ListingFormat::Text => Format::Yaml,
+                ListingFormat::Json => Format::Json,
             },
             get: args.get.clone(),
         };
         return output::print(&chosen.pop().map(document).unwrap_or_default(), &output);
     }
     match args.format {
-        Listing::Text => output::write_listing(&text(&rows(all()))),
-        Listing::Json => output::write_json(&rows(all())),
+        ListingFormat::Text => output::write_listing(&text(&rows(all()))),
+        ListingFormat::Json => output::write_json(&rows(all())),
     }
 }

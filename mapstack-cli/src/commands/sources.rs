@@ -8,7 +8,7 @@ use mapstack_frontend::inputs::{ExplainedPillar, Kwargs, Session};
 use mapstack_report::pillar::PillarSources;
 use mapstack_report::sources::LookUps;
 
-use crate::forms::Listing;
+use crate::forms::ListingFormat;
 use crate::memory;
 use crate::output;
 use crate::wiring::session;
@@ -28,8 +28,8 @@ pub struct Sources {
     #[command(flatten)]
     pub layering: Layering,
     /// Output format
-    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Listing::Text, value_name = "FORMAT")]
-    pub format: Listing,
+    #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = ListingFormat::Text, value_name = "FORMAT")]
+    pub format: ListingFormat,
 }
 
 pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
@@ -46,8 +46,8 @@ pub fn run(args: &Sources, reporter: &Reporter) -> Result<(), Failure> {
     // The events before a failure are the ones of interest then.
     let events = run.events();
     match args.format {
-        Listing::Text => output::write_listing(&LookUps::new(&events).text())?,
-        Listing::Json => output::write_json(&LookUps::new(&events))?,
+        ListingFormat::Text => output::write_listing(&LookUps::new(&events).text())?,
+        ListingFormat::Json => output::write_json(&LookUps::new(&events))?,
     }
     reporter.knows_texts(run.secret_texts());
     reporter.warn(&reporter.redact_all(&run.warnings()))?;
@@ -84,8 +84,8 @@ fn pillar(args: &Sources, made: &ExplainedPillar, reporter: &Reporter) -> Result
     let secrets = reporter.secrets();
     let sources = PillarSources::new(&made.minion, &made.pillar.events, &secrets);
     match args.format {
-        Listing::Text => output::write_listing(&sources.text())?,
-        Listing::Json => output::write_json(&sources)?,
+        ListingFormat::Text => output::write_listing(&sources.text())?,
+        ListingFormat::Json => output::write_json(&sources)?,
     }
     reporter.warn(&reporter.redact_all(&made.pillar.warnings))?;
     reporter.errors(reporter.redact_all(&made.errors()))

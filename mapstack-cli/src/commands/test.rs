@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum, ValueHint};
 use mapstack::loader::Snapshot;
 use mapstack::{ErrorKind, yaml};
 use mapstack_expect::{
-    Case, EngineOf, Expectation, Form, NoFile, Places, Plan, RunDescription, Runs, Suite, missing,
-    with_state,
+    Case, EngineOf, Expectation, ExpectationForm, ExpectationPlaces, ExpectationPlan, NoFile,
+    RunDescription, Runs, Suite, missing, with_state,
 };
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
 use mapstack_frontend::inputs::{InputError, Kwargs, MinionStream, Served, formulas};
-use mapstack_report::test::{self, Report};
+use mapstack_report::test::{self, TestReport};
 
 use crate::memory;
 use crate::output;
@@ -96,7 +96,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     };
     let with_state = with_state(&engine, saltenv, &names)?;
     check_directories(args)?;
-    let places = Places {
+    let places = ExpectationPlaces {
         roots: &roots,
         named: &args.expectations,
         formulas: &names,
@@ -126,7 +126,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
         wanted.iter().map(|one| &one.0),
     );
     let masking = reporter.masking();
-    let mut report = Report {
+    let mut report = TestReport {
         cases: runs.cases(&wanted, args.work.pace()),
         masking,
     };
@@ -146,12 +146,12 @@ fn plan<'r>(
     minions: &MinionStream<'_>,
     chosen: bool,
     engine_of: &'r EngineOf<'r>,
-) -> Result<Plan<'r>, Failure> {
+) -> Result<ExpectationPlan<'r>, Failure> {
     let facts = &args.input.facts;
     // Minions were changed by the same flags before.
     let set = facts.set.iter().filter_map(|change| change.split_once('='));
     let set = set.map(|(path, text)| (path.to_owned(), yaml::load(text).unwrap_or_default()));
-    Ok(Plan {
+    Ok(ExpectationPlan {
         options: Kwargs::data_options(&args.input, &args.layering)?,
         way: args.result.way(),
         variable: args.result.var.clone(),
@@ -185,13 +185,13 @@ fn check_directories(args: &Test) -> Result<(), Failure> {
 /// chosen minions do not have. Where states are recorded, the minions have facts that are not those of recorded maps.
 fn wanted(
     args: &Test,
-    places: &Places<'_>,
+    places: &ExpectationPlaces<'_>,
     chosen: Option<Vec<String>>,
 ) -> Result<Vec<(Expectation, bool)>, Failure> {
     let mut wanted: Vec<(Expectation, bool)> =
         places.find()?.into_iter().map(|one| (one, false)).collect();
     if args.states {
-        wanted.retain(|(one, _)| one.form == Form::States);
+        wanted.retain(|(one, _)| one.form == ExpectationForm::States);
     }
     if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
         let new = |is_of_states| {
@@ -225,7 +225,7 @@ fn no_file(why: &NoFile) -> Failure {
     })
 }
 
-fn nothing(args: &Test, places: &Places<'_>) -> Failure {
+fn nothing(args: &Test, places: &ExpectationPlaces<'_>) -> Failure {
     let advice = match args.update {
         true => {
             "say for which: name formulas, and --platform NAME (or all), --minion FILE or --minions DIR"
@@ -239,7 +239,7 @@ fn nothing(args: &Test, places: &Places<'_>) -> Failure {
     ))
 }
 
-fn print(args: &Test, report: &Report, reporter: &Reporter) -> Result<(), Failure> {
+fn print(args: &Test, report: &TestReport, reporter: &Reporter) -> Result<(), Failure> {
     match args.format {
         TestFormat::Text => {
             let colored = reporter.colors_output();

@@ -201,7 +201,7 @@ fn print(
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone())
     .with_unrelated(counted.unrelated.clone())
     .with_states(step.run_of_top);
-    let report = diff::Report {
+    let report = diff::DiffReport {
         accounting: &accounting,
         from: "before",
         to: "now",

@@ -3,7 +3,7 @@
 // Each test program uses a part of this module.
 #![allow(dead_code)]
 
-use mapstack_merge::{Change, KeyPath, Observer, Origin, Trail};
+use mapstack_merge::{Change, ItemOrigin, KeyPath, Observer, Trail};
 use mapstack_value::{List, Value};
 
 /// A value from JSON text.
@@ -24,7 +24,7 @@ pub enum Recorded {
     Joined {
         base: Vec<Value>,
         overlay: Vec<Value>,
-        origins: Vec<Origin>,
+        origins: Vec<ItemOrigin>,
     },
     Paired(Value, Value),
     Removed,
@@ -97,12 +97,12 @@ fn apply(here: &mut Value, path: &[mapstack_value::Key], recorded: &Recorded) {
     }
 }
 
-fn joined(base: &[Value], overlay: &[Value], origins: &[Origin]) -> List {
+fn joined(base: &[Value], overlay: &[Value], origins: &[ItemOrigin]) -> List {
     origins
         .iter()
         .map(|origin| match origin {
-            Origin::Base(i) => base[*i].clone(),
-            Origin::Overlay(i) => overlay[*i].clone(),
+            ItemOrigin::Base(i) => base[*i].clone(),
+            ItemOrigin::Overlay(i) => overlay[*i].clone(),
         })
         .collect()
 }

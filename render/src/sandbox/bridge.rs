@@ -10,10 +10,12 @@ use mapstack_python_protocol::{
     TemplateJob,
 };
 
-use super::{Chunk, Host, Interpreter, Limits, SessionOutcome, Source, client, compiled, plan};
+use super::{
+    Chunk, Host, Interpreter, Limits, SessionOutcome, TemplateSource, client, compiled, plan,
+};
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::{self, Origin, RenderResult, Vm};
-use crate::mako::Options;
+use crate::jinja::{self, OutputOrigin, RenderResult, Vm};
+use crate::mako::MakoOptions;
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::{call_by_name, is_salt};
 
@@ -40,7 +42,7 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// ```
 pub fn render_as(
     request: &jinja::Request<'_>,
-    options: Options,
+    options: MakoOptions,
     uri: Option<&str>,
     changed: &[&str],
     interpreter: &Interpreter,
@@ -65,7 +67,7 @@ pub fn render_as(
 /// ```
 pub fn attempt_as(
     request: &jinja::Request<'_>,
-    options: Options,
+    options: MakoOptions,
     uri: Option<&str>,
     changed: &[&str],
     interpreter: &Interpreter,
@@ -84,7 +86,7 @@ pub fn attempt_as(
 pub(super) struct CompiledJob<'a> {
     request: &'a jinja::Request<'a>,
     compiled: Arc<Compiled>,
-    options: Options,
+    options: MakoOptions,
     uri: Option<&'a str>,
     interpreter: &'a Interpreter,
     limits: Limits,
@@ -93,7 +95,7 @@ pub(super) struct CompiledJob<'a> {
 impl<'a> CompiledJob<'a> {
     pub(super) fn of(
         request: &'a jinja::Request<'a>,
-        options: Options,
+        options: MakoOptions,
         uri: Option<&'a str>,
         interpreter: &'a Interpreter,
     ) -> Result<Self> {
@@ -315,7 +317,7 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<RenderResult> 
         text.get(..before).unwrap_or_default(),
         &nowhere(),
         Span::default(),
-        Origin::Computed,
+        OutputOrigin::Computed,
     )?;
     for (at, chunk) in chunks.iter().enumerate() {
         let end = chunks.get(at + 1).map_or(text.len(), |next| next.start);
@@ -326,9 +328,9 @@ fn rendered(text: &str, chunks: &[Chunk], limit: usize) -> Result<RenderResult> 
             Arc::new(Template::empty(name, source))
         });
         let origin = if chunk.exact {
-            Origin::Literal
+            OutputOrigin::Literal
         } else {
-            Origin::Computed
+            OutputOrigin::Computed
         };
         out.push(
             text.get(chunk.start..end).unwrap_or_default(),
@@ -354,9 +356,9 @@ pub(super) struct Bridge<'v> {
 
 impl<'v> Bridge<'v> {
     /// A further template. Mako reads its bytes, and takes no byte order mark for text.
-    fn template_at(&self, path: &str) -> Result<Option<Source>> {
+    fn template_at(&self, path: &str) -> Result<Option<TemplateSource>> {
         let found = self.vm.host().template(path)?;
-        Ok(found.map(|text| Source {
+        Ok(found.map(|text| TemplateSource {
             name: path.into(),
             text: match text.strip_prefix('\u{feff}') {
                 Some(unmarked) => unmarked.into(),
@@ -375,7 +377,7 @@ impl<'v> Bridge<'v> {
 }
 
 impl Host for Bridge<'_> {
-    fn template(&self, uri: &str) -> Result<Option<Source>> {
+    fn template(&self, uri: &str) -> Result<Option<TemplateSource>> {
         // Mako itself knows no schemes, and takes backslashes for slashes.
         if self.lookup == Lookup::Stock {
             let uri = uri.replace('\\', "/");

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, FrameError, FunctionAnswer, Job, JobOutcome, JobUsage,
-    Message, Names, Refusal, RefusalKind, SessionEnd, SessionMessage,
+    Bounds, CommandAnswer, FailureKind, FrameError, FunctionAnswer, Job, JobFailure, JobOutcome,
+    JobUsage, Message, Names, Refusal, RefusalKind, SessionEnd, SessionMessage,
 };
 use mapstack_value::Value;
 
@@ -278,10 +278,10 @@ impl<'t> JobSession<'t> {
     }
 
     /// Note the sources that an answer gives the program, whose places speak of them.
-    pub(super) fn send(&mut self, answer: &Answer) {
+    pub(super) fn send(&mut self, answer: &CommandAnswer) {
         match answer {
-            Answer::Template(Ok(Some(source))) => self.sources.send(source),
-            Answer::Found(Ok(found)) => {
+            CommandAnswer::Template(Ok(Some(source))) => self.sources.send(source),
+            CommandAnswer::Found(Ok(found)) => {
                 found
                     .sources
                     .iter()
@@ -301,39 +301,39 @@ impl<'t> JobSession<'t> {
     pub(super) fn asked(
         &mut self,
         question: SessionMessage,
-    ) -> std::result::Result<Answer, LostJob> {
+    ) -> std::result::Result<CommandAnswer, LostJob> {
         let answer = self.live(&question)?;
         self.replay.record(question, &answer);
         Ok(answer)
     }
 
     /// The host's answer.
-    fn live(&mut self, question: &SessionMessage) -> std::result::Result<Answer, LostJob> {
+    fn live(&mut self, question: &SessionMessage) -> std::result::Result<CommandAnswer, LostJob> {
         Ok(match question {
-            SessionMessage::HasFunction(name) => Answer::Flag(self.host.has_function(name)),
-            SessionMessage::HasModule(name) => Answer::Flag(self.host.has_module(name)),
+            SessionMessage::HasFunction(name) => CommandAnswer::Flag(self.host.has_function(name)),
+            SessionMessage::HasModule(name) => CommandAnswer::Flag(self.host.has_module(name)),
             SessionMessage::Call(name, arguments, keywords) => {
                 // Even if it fails, the function may have done something.
                 self.replay.called();
-                Answer::Value(
+                CommandAnswer::Value(
                     self.host
                         .call(name, arguments.clone(), keywords.clone())
                         .map_err(|error| self.refuse(*error)),
                 )
             }
-            SessionMessage::Template(uri) => {
-                Answer::Template(self.host.template(uri).map_err(|error| self.refuse(*error)))
-            }
-            SessionMessage::Find(loader, name) => Answer::Found(
+            SessionMessage::Template(uri) => CommandAnswer::Template(
+                self.host.template(uri).map_err(|error| self.refuse(*error)),
+            ),
+            SessionMessage::Find(loader, name) => CommandAnswer::Found(
                 self.host
                     .find(*loader, name)
                     .map_err(|error| self.refuse(*error)),
             ),
             SessionMessage::Fact(name) => {
-                Answer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
+                CommandAnswer::Value(self.host.fact(name).map_err(|error| self.refuse(*error)))
             }
             SessionMessage::Machine(path) => {
-                Answer::Value(self.host.machine(path).map_err(|error| self.refuse(*error)))
+                CommandAnswer::Value(self.host.machine(path).map_err(|error| self.refuse(*error)))
             }
             SessionMessage::Done(..) => {
                 return Err(LostJob::Strange(
@@ -418,7 +418,7 @@ impl<'t> JobSession<'t> {
     }
 
     /// A failure as an error that points into the templates.
-    fn error(&self, failure: Failure) -> Result<Box<Error>> {
+    fn error(&self, failure: JobFailure) -> Result<Box<Error>> {
         let kind = match &failure.kind {
             FailureKind::Raised(name) => ErrorKind::Code(class(name)),
             FailureKind::Refused(_) | FailureKind::Broken => ErrorKind::Nested,

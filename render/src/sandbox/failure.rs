@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{
-    Failure, FailureKind, Job, NotedPlace, SessionEnd, TracedText, Unit, UnitSource, UnitSpan,
+    FailureKind, Job, JobFailure, NotedPlace, SessionEnd, TracedText, Unit, UnitSource, UnitSpan,
 };
 use mapstack_value::Str;
 
-use super::{Chunk, Limits, Source};
+use super::{Chunk, Limits, TemplateSource};
 use crate::jinja::ast::Span;
 
 /// The classes that errors name; others count as `Exception`.
@@ -61,7 +61,7 @@ pub(super) struct Sources {
     name: Option<Str>,
     /// The text of the job; none for a function, whose modules are sent on the way.
     job: Option<Arc<str>>,
-    sent: Vec<Source>,
+    sent: Vec<TemplateSource>,
 }
 
 impl Sources {
@@ -81,7 +81,7 @@ impl Sources {
     }
 
     /// Note a template that is sent on the way.
-    pub(super) fn send(&mut self, source: &Source) {
+    pub(super) fn send(&mut self, source: &TemplateSource) {
         self.sent.push(source.clone());
     }
 
@@ -98,7 +98,7 @@ impl Sources {
     }
 
     /// The failure of a job that was ended from outside at a limit, at the place that it noted last.
-    pub(super) fn limit(&self, message: String, noted: Option<NotedPlace>) -> Failure {
+    pub(super) fn limit(&self, message: String, noted: Option<NotedPlace>) -> JobFailure {
         let start = NotedPlace {
             sent: None,
             span: mapstack_python_protocol::Span { start: 0, end: 0 },
@@ -116,7 +116,7 @@ impl Sources {
                 })
             }),
         };
-        Failure {
+        JobFailure {
             kind: FailureKind::Limit,
             message,
             help: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{FunctionFiles, Loader, Source};
+use mapstack_python_protocol::{FunctionFiles, Loader, TemplateSource};
 use mapstack_value::{Str, Value};
 
 /// Access of code to the outside: templates by path, and `salt[...]` functions.
@@ -14,7 +14,7 @@ pub trait Host {
     ///
     /// # Errors
     /// The template exists and cannot be read, or the URI is one that is refused.
-    fn template(&self, uri: &str) -> Result<Option<Source>>;
+    fn template(&self, uri: &str) -> Result<Option<TemplateSource>>;
 
     /// True if `salt[name]` exists.
     fn has_function(&self, name: &str) -> bool;
@@ -61,7 +61,7 @@ pub trait Host {
 pub struct NoHost;
 
 impl Host for NoHost {
-    fn template(&self, _: &str) -> Result<Option<Source>> {
+    fn template(&self, _: &str) -> Result<Option<TemplateSource>> {
         Ok(None)
     }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use mapstack_python_protocol::{
-    Answer, Bounds, Chunk, CompileJob, Compiled, Failure, FailureKind, Job, JobOutcome, JobUsage,
-    Language, Lookup, Message, ModuleJob, SessionMessage, Span, TemplateJob, TracedText, Unit,
-    UnitSource, UnitSpan, write_frame,
+    Bounds, Chunk, CommandAnswer, CompileJob, Compiled, FailureKind, Job, JobFailure, JobOutcome,
+    JobUsage, Language, Lookup, Message, ModuleJob, SessionMessage, Span, TemplateJob, TracedText,
+    Unit, UnitSource, UnitSpan, write_frame,
 };
 use mapstack_value::Value;
 
@@ -78,7 +78,7 @@ fn said() -> Vec<Vec<u8>> {
             exact: false,
         }],
     };
-    let failure = Failure {
+    let failure = JobFailure {
         kind: FailureKind::Refused(0),
         message: "m".to_owned(),
         help: None,
@@ -130,8 +130,8 @@ fn asked() -> Vec<Vec<u8>> {
         Job::Template(compiled).to_bytes(),
         Job::Module(module).to_bytes(),
         Job::Compile(compile).to_bytes(),
-        Answer::Flag(true).to_bytes(),
-        Answer::Value(Ok(Value::from(1))).to_bytes(),
+        CommandAnswer::Flag(true).to_bytes(),
+        CommandAnswer::Value(Ok(Value::from(1))).to_bytes(),
     ]
 }
 

@@ -15,11 +15,11 @@ use super::{Limits, Process, Session, find, policy};
 ///
 /// ```no_run
 /// use mapstack_render::jinja::{NoHost, request};
-/// use mapstack_render::mako::{Options, render_as};
+/// use mapstack_render::mako::{MakoOptions, render_as};
 /// use mapstack_render::sandbox::Interpreter;
 /// let interpreter = Interpreter::new();
 /// for source in ["${1 + 1}", "${'a'.upper()}"] {
-///     render_as(&request(source, &NoHost), Options::stack(), None, &[], &interpreter).unwrap();
+///     render_as(&request(source, &NoHost), MakoOptions::stack(), None, &[], &interpreter).unwrap();
 /// }
 /// ```
 #[derive(Debug)]
@@ -229,7 +229,7 @@ mod tests {
 
     use super::*;
     use crate::jinja::{NoHost, request};
-    use crate::mako::Options;
+    use crate::mako::MakoOptions;
     use crate::sandbox::bridge::CompiledJob;
     use crate::sandbox::run_as;
 
@@ -248,7 +248,7 @@ mod tests {
         let made = if source.contains("def run()") {
             run_as(&request, &[], interpreter).map(|(value, _)| value.repr())
         } else {
-            CompiledJob::of(&request, Options::stack(), None, interpreter)
+            CompiledJob::of(&request, MakoOptions::stack(), None, interpreter)
                 .and_then(|asked| asked.interpreted(&[]).0)
                 .map(|it| it.text)
         };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mapstack_pyobject::Result;
 use mapstack_python_protocol::{
-    Answer, FailureKind, FunctionJob, Job, JobOutcome, JobUsage, Message, SessionMessage,
+    CommandAnswer, FailureKind, FunctionJob, Job, JobOutcome, JobUsage, Message, SessionMessage,
 };
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -22,7 +22,7 @@ use super::client::JobSession;
 /// A job that was done.
 #[derive(Debug)]
 struct FinishedJob {
-    asked: Vec<(SessionMessage, Answer)>,
+    asked: Vec<(SessionMessage, CommandAnswer)>,
     outcome: JobOutcome,
     steps: u64,
     bytes: usize,
@@ -191,12 +191,12 @@ pub(super) fn keep(talk: &JobSession<'_>, outcome: &JobOutcome, taken: JobUsage)
 }
 
 /// True if code cannot tell two answers apart. Errors of the host's have numbers of their own in each talk.
-fn is_same(one: &Answer, other: &Answer) -> bool {
+fn is_same(one: &CommandAnswer, other: &CommandAnswer) -> bool {
     match (one, other) {
-        (Answer::Value(Ok(one)), Answer::Value(Ok(other))) => one.is_same(other),
-        (Answer::Value(Err(one)), Answer::Value(Err(other)))
-        | (Answer::Template(Err(one)), Answer::Template(Err(other)))
-        | (Answer::Found(Err(one)), Answer::Found(Err(other))) => {
+        (CommandAnswer::Value(Ok(one)), CommandAnswer::Value(Ok(other))) => one.is_same(other),
+        (CommandAnswer::Value(Err(one)), CommandAnswer::Value(Err(other)))
+        | (CommandAnswer::Template(Err(one)), CommandAnswer::Template(Err(other)))
+        | (CommandAnswer::Found(Err(one)), CommandAnswer::Found(Err(other))) => {
             one.kind == other.kind && one.message == other.message
         }
         (one, other) => one == other,
@@ -207,7 +207,7 @@ fn is_same(one: &Answer, other: &Answer) -> bool {
 mod tests {
     use std::time::Instant;
 
-    use mapstack_python_protocol::{FunctionFiles, Loader, Source};
+    use mapstack_python_protocol::{FunctionFiles, Loader, TemplateSource};
     use mapstack_value::{Str, Value};
 
     use super::*;
@@ -217,7 +217,7 @@ mod tests {
     struct Grains(&'static str);
 
     impl Host for Grains {
-        fn template(&self, uri: &str) -> Result<Option<Source>> {
+        fn template(&self, uri: &str) -> Result<Option<TemplateSource>> {
             NoHost.template(uri)
         }
 
@@ -234,7 +234,7 @@ mod tests {
         }
 
         fn find(&self, _: Loader, _: &str) -> Result<FunctionFiles> {
-            let source = Source {
+            let source = TemplateSource {
                 name: "_grains/own.py".into(),
                 text: self.0.into(),
             };

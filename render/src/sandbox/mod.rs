@@ -42,14 +42,14 @@ pub(crate) use client::SessionOutcome;
 pub use host::{Host, Limits, NoHost};
 pub use interpreter::Interpreter;
 pub use mapstack_python_protocol::{
-    FunctionAnswer, FunctionFiles, FunctionJob, Loader, RenderJob, Source,
+    FunctionAnswer, FunctionFiles, FunctionJob, Loader, RenderJob, TemplateSource,
 };
 #[cfg(not(unix))]
 use once::{Process, Session};
 pub use policy::{SandboxReport, require_walls, walls};
 #[cfg(unix)]
 use process::{Process, Session};
-pub use tree::{Tree, TreeCall, call_tree, render_by_tree};
+pub use tree::{ModuleHost, TreeCall, call_tree, render_by_tree};
 
 /// A request to run code as Salt's `py` renderer does.
 pub struct Request<'a> {

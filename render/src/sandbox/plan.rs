@@ -10,7 +10,7 @@ use mapstack_pyobject::{
     BinaryOp, Budget, CallArgs, CompareOp, Error, ErrorKind, Interpreter, Limits, Obj, Result,
     binary, compare, get_item, methods, slice,
 };
-use mapstack_python_protocol::{Comparison, LookupExpr, METHODS, Plan, PlanStep, Span};
+use mapstack_python_protocol::{Comparison, LookupExpr, METHODS, PlanStep, Span, TemplatePlan};
 use mapstack_value::Str;
 
 use super::Chunk;
@@ -20,7 +20,7 @@ use crate::jinja::{self, Request};
 const FUEL: u64 = 1_000_000;
 
 /// The text that a plan prints for a request, with where it comes from. None where Python has to decide.
-pub(super) fn printed(plan: &Plan, request: &Request<'_>) -> Option<(String, Vec<Chunk>)> {
+pub(super) fn printed(plan: &TemplatePlan, request: &Request<'_>) -> Option<(String, Vec<Chunk>)> {
     let budget = Budget::new(
         Limits {
             fuel: FUEL.min(request.fuel.map_or(request.limits.fuel, Cell::get)),
@@ -268,7 +268,7 @@ mod tests {
     use super::super::Interpreter;
     use super::super::bridge::CompiledJob;
     use crate::jinja::{NoHost, RenderResult, Request, request};
-    use crate::mako::Options;
+    use crate::mako::MakoOptions;
 
     fn asked(source: &str) -> Request<'static> {
         let inner = Map::from_iter([("os", Value::from("Debian")), ("cpus", Value::from(4))]);
@@ -309,7 +309,7 @@ mod tests {
 
     fn printed(source: &str, by: impl FnOnce(&CompiledJob<'_>) -> Option<RenderResult>) -> Printed {
         let (request, interpreter) = (asked(source), Interpreter::new());
-        let asked = CompiledJob::of(&request, Options::stack(), None, &interpreter).ok()?;
+        let asked = CompiledJob::of(&request, MakoOptions::stack(), None, &interpreter).ok()?;
         by(&asked).map(|it| (it.text, format!("{:?}", it.map)))
     }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Control, FrameError, Hello, Message, Report, SessionEnd, read_frame, write_frame,
+    Control, FrameError, Hello, Message, ProgramReport, SessionEnd, read_frame, write_frame,
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
@@ -26,7 +26,7 @@ const PARTING: Duration = Duration::from_secs(5);
 pub(super) struct Process {
     child: Child,
     /// Gone once it was hung up.
-    control: Option<Line>,
+    control: Option<WaitingSocket>,
     /// Sessions whose end was asked for and not reported yet.
     ending: bool,
     /// True if sessions are asked for that are prepared for all kinds of jobs.
@@ -61,7 +61,7 @@ impl Process {
         };
         let mut process = Process {
             child,
-            control: Some(Line::new(ours)),
+            control: Some(WaitingSocket::new(ours)),
             ending: false,
             is_for_all,
             next_is_for_all: is_for_all,
@@ -103,7 +103,7 @@ impl Process {
         self.wait().and_then(|status| status.signal()) == Some(KILLED)
     }
 
-    fn control(&mut self) -> Result<&mut Line, FrameError> {
+    fn control(&mut self) -> Result<&mut WaitingSocket, FrameError> {
         self.control.as_mut().ok_or(FrameError::Closed)
     }
 
@@ -113,17 +113,17 @@ impl Process {
         read_frame(line)
     }
 
-    fn report(&mut self, patience: Duration) -> Result<Report, LostJob> {
+    fn report(&mut self, patience: Duration) -> Result<ProgramReport, LostJob> {
         let frame = self.read(patience).map_err(|_| LostJob::Ended(None))?;
-        Report::from_bytes(&frame).map_err(|error| LostJob::Strange(error.to_string()))
+        ProgramReport::from_bytes(&frame).map_err(|error| LostJob::Strange(error.to_string()))
     }
 
     /// Open the next session.
     pub(super) fn session(&mut self) -> Result<Session, LostJob> {
         if std::mem::take(&mut self.ending) {
             match self.report(PARTING)? {
-                Report::Ended(_) => {}
-                Report::Open => {
+                ProgramReport::Ended(_) => {}
+                ProgramReport::Open => {
                     return Err(LostJob::Strange(
                         "a session opened before the last one ended".to_owned(),
                     ));
@@ -136,7 +136,7 @@ impl Process {
             .as_mut()
             .and_then(|line| line.sockets.pop_front());
         match (opened, socket) {
-            (Report::Open, Some(socket)) => Ok(Session(Line::new(socket.into()))),
+            (ProgramReport::Open, Some(socket)) => Ok(Session(WaitingSocket::new(socket.into()))),
             _ => Err(LostJob::Strange(
                 "a session opened without a socket".to_owned(),
             )),
@@ -190,7 +190,7 @@ impl Process {
         }
         self.ending = false;
         match self.report(PARTING) {
-            Ok(Report::Ended(ending)) => Some(ending),
+            Ok(ProgramReport::Ended(ending)) => Some(ending),
             _ => None,
         }
     }
@@ -207,13 +207,13 @@ impl Drop for Process {
 }
 
 /// The line to one session.
-pub(super) struct Session(Line);
+pub(super) struct Session(WaitingSocket);
 
 impl Session {
     /// The line over a socket.
     #[cfg(test)]
     pub(super) fn over(socket: UnixStream) -> Self {
-        Session(Line::new(socket))
+        Session(WaitingSocket::new(socket))
     }
 
     /// Send bytes as they are, as far as the other side takes them, and nothing more.
@@ -246,15 +246,15 @@ impl Session {
 }
 
 /// A socket that waits until some time at most, and takes sockets that come with what is read.
-struct Line {
+struct WaitingSocket {
     stream: UnixStream,
     until: Option<Instant>,
     sockets: VecDeque<OwnedFd>,
 }
 
-impl Line {
+impl WaitingSocket {
     fn new(stream: UnixStream) -> Self {
-        Line {
+        WaitingSocket {
             stream,
             until: None,
             sockets: VecDeque::new(),
@@ -287,7 +287,7 @@ const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-impl Read for Line {
+impl Read for WaitingSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -308,7 +308,7 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for WaitingSocket {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         (&self.stream).write(buffer).map_err(timed_out)

@@ -1,11 +1,11 @@
 //! The questions of a job and their answers, so that it can be done again without asking the host again.
 
-use mapstack_python_protocol::{Answer, Message, SessionMessage};
+use mapstack_python_protocol::{CommandAnswer, Message, SessionMessage};
 
 /// Questions with their answers, in order, and how far a repetition has come.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    recorded: Vec<(SessionMessage, Answer)>,
+    recorded: Vec<(SessionMessage, CommandAnswer)>,
     bytes: usize,
     next: usize,
     /// True if the host called a function.
@@ -24,7 +24,7 @@ impl Replay {
     }
 
     /// All questions so far with their answers; none if some were not kept.
-    pub(super) fn recorded(&self) -> Option<&[(SessionMessage, Answer)]> {
+    pub(super) fn recorded(&self) -> Option<&[(SessionMessage, CommandAnswer)]> {
         (!self.is_cut).then_some(&*self.recorded)
     }
 
@@ -34,7 +34,7 @@ impl Replay {
     }
 
     /// Keep an answer.
-    pub(super) fn record(&mut self, question: SessionMessage, answer: &Answer) {
+    pub(super) fn record(&mut self, question: SessionMessage, answer: &CommandAnswer) {
         self.bytes += question.to_bytes().len() + answer.to_bytes().len();
         self.is_cut |= self.bytes > MAX_BYTES;
         if !self.is_cut {
@@ -56,7 +56,7 @@ impl Replay {
     pub(super) fn answer(
         &mut self,
         question: &SessionMessage,
-    ) -> Option<Result<Answer, &'static str>> {
+    ) -> Option<Result<CommandAnswer, &'static str>> {
         let (asked, answer) = self.recorded.get(self.next)?;
         if asked == question {
             self.next += 1;
@@ -82,9 +82,12 @@ mod tests {
     fn what_was_answered_is_not_asked_again() {
         let mut replay = Replay::default();
         assert!(replay.answer(&question("a")).is_none());
-        replay.record(question("a"), &Answer::Flag(true));
+        replay.record(question("a"), &CommandAnswer::Flag(true));
         assert!(replay.rewind());
-        assert_eq!(replay.answer(&question("a")), Some(Ok(Answer::Flag(true))));
+        assert_eq!(
+            replay.answer(&question("a")),
+            Some(Ok(CommandAnswer::Flag(true)))
+        );
         // Behind that, the host answers.
         assert!(replay.answer(&question("b")).is_none());
     }
@@ -97,7 +100,7 @@ mod tests {
             if first == call {
                 replay.called();
             }
-            replay.record(first, &Answer::Flag(true));
+            replay.record(first, &CommandAnswer::Flag(true));
             assert!(replay.rewind());
             let answer = replay.answer(&question("b"));
             assert_eq!(answer.is_none(), goes_on, "{answer:?}");
@@ -112,7 +115,7 @@ mod tests {
                 replay.called();
             }
             let long = question(&"a".repeat(MAX_BYTES));
-            replay.record(long.clone(), &Answer::Flag(true));
+            replay.record(long.clone(), &CommandAnswer::Flag(true));
             assert!(replay.recorded.is_empty());
             assert_eq!(replay.rewind(), !called);
             assert!(replay.answer(&long).is_none());

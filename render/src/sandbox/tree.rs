@@ -7,11 +7,11 @@ use mapstack_python_protocol::{
 use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
-use super::{Host, Interpreter, SessionOutcome, Source, client};
+use super::{Host, Interpreter, SessionOutcome, TemplateSource, client};
 use crate::jinja::{Request, Vm};
 
 /// The questions of a tree's modules besides functions.
-pub trait Tree {
+pub trait ModuleHost {
     /// The files that may have a function, by its full name.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ pub trait Tree {
     ///
     /// # Errors
     /// It cannot be read.
-    fn file(&self, uri: &str) -> Result<Option<Source>>;
+    fn file(&self, uri: &str) -> Result<Option<TemplateSource>>;
 }
 
 /// A call of a function of a tree's modules, or a render by Python.
@@ -39,7 +39,7 @@ pub struct TreeCall<'c, J> {
     /// The job, and its input.
     pub job: J,
     /// The source of its modules.
-    pub tree: &'c dyn Tree,
+    pub tree: &'c dyn ModuleHost,
     /// The bounds. Only the limits and the fuel of the request apply.
     pub bounds: &'c Request<'c>,
     /// The interpreter. It shares a session with nothing.
@@ -95,11 +95,11 @@ fn perform<J>(
 /// A render whose functions modules of a tree call.
 struct TreeHost<'h> {
     bridge: Bridge<'h>,
-    tree: &'h dyn Tree,
+    tree: &'h dyn ModuleHost,
 }
 
 impl Host for TreeHost<'_> {
-    fn template(&self, uri: &str) -> Result<Option<Source>> {
+    fn template(&self, uri: &str) -> Result<Option<TemplateSource>> {
         self.tree.file(uri)
     }
 

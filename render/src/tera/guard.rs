@@ -61,7 +61,7 @@ impl Guard {
         tokens: &[Token],
         file: usize,
     ) -> Result<()> {
-        let mut walk = Walk {
+        let mut walk = GuardWalk {
             guard: self,
             source,
             tokens,
@@ -94,7 +94,7 @@ fn collect_blocks(nodes: &[Node], blocks: &mut HashMap<String, tera::ast::Block>
     }
 }
 
-struct Walk<'g, 's> {
+struct GuardWalk<'g, 's> {
     guard: &'g mut Guard,
     source: &'s str,
     tokens: &'s [Token],
@@ -102,7 +102,7 @@ struct Walk<'g, 's> {
     file: usize,
 }
 
-impl Walk<'_, '_> {
+impl GuardWalk<'_, '_> {
     fn place(&mut self, range: std::ops::Range<usize>, literal: bool) -> usize {
         self.guard.places.push(NodePlace {
             file: self.file,

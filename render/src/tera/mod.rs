@@ -24,7 +24,7 @@ use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Result, Template
 use mapstack_value::Value;
 
 use crate::jinja::ast::{Span, Template};
-use crate::jinja::{Names, Origin, RenderResult, Request, SourceMap, Vm};
+use crate::jinja::{Names, OutputOrigin, RenderResult, Request, SourceMap, Vm};
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::call_by_name;
 
@@ -122,9 +122,9 @@ fn mapped(
             continue;
         };
         let origin = if chunk.place.literal {
-            Origin::Literal
+            OutputOrigin::Literal
         } else {
-            Origin::Computed
+            OutputOrigin::Computed
         };
         out.push(text, template, chunk.place.span, origin)?;
     }
@@ -212,10 +212,10 @@ struct Server<'s> {
 }
 
 impl Server<'_> {
-    fn answer(&mut self, question: worker::Question) -> worker::Answer {
+    fn answer(&mut self, question: worker::Question) -> worker::WorkerAnswer {
         match question {
             worker::Question::Template(path) => match self.vm.host().template(&path) {
-                Ok(found) => worker::Answer::Template(found),
+                Ok(found) => worker::WorkerAnswer::Template(found),
                 Err(e) => self.failed(e),
             },
             worker::Question::Variable(name) => {
@@ -227,27 +227,27 @@ impl Server<'_> {
                 let is_data = |(value, missing): &(Value, Vec<String>)| {
                     !value.is_none() || missing.is_empty()
                 };
-                worker::Answer::Variable(
+                worker::WorkerAnswer::Variable(
                     value
                         .filter(is_data)
                         .map(|(value, _)| data::to_json(&value)),
                 )
             }
-            worker::Question::Variables => {
-                worker::Answer::Variables(self.variables.keys().map(ToString::to_string).collect())
-            }
+            worker::Question::Variables => worker::WorkerAnswer::Variables(
+                self.variables.keys().map(ToString::to_string).collect(),
+            ),
             worker::Question::Call { name, args, kwargs } => match self.call(&name, &args, &kwargs)
             {
-                Ok(value) => worker::Answer::Value(value),
+                Ok(value) => worker::WorkerAnswer::Value(value),
                 Err(e) => self.failed(e),
             },
         }
     }
 
-    fn failed(&mut self, e: Box<Error>) -> worker::Answer {
+    fn failed(&mut self, e: Box<Error>) -> worker::WorkerAnswer {
         let message = e.message.clone();
         self.failure = Some(e);
-        worker::Answer::Failed(message)
+        worker::WorkerAnswer::Failed(message)
     }
 
     fn call(

@@ -472,7 +472,7 @@ fn output_remembers_its_source() {
             place.template.as_deref().unwrap().to_string(),
             place.line(),
             place.column(),
-            origin == Origin::Literal,
+            origin == OutputOrigin::Literal,
         )
     };
     let main = |line, column, literal| ("main.tera".to_string(), line, column, literal);

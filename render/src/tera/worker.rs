@@ -20,7 +20,7 @@ pub(super) struct Job {
     pub limits: Limits,
     /// Steps it may spend.
     pub fuel: u64,
-    pub ask: Sender<(Question, Sender<Answer>)>,
+    pub ask: Sender<(Question, Sender<WorkerAnswer>)>,
 }
 
 /// Something only the caller's thread knows.
@@ -36,7 +36,7 @@ pub(super) enum Question {
     },
 }
 
-pub(super) enum Answer {
+pub(super) enum WorkerAnswer {
     Template(Option<Arc<str>>),
     Variable(Option<Json>),
     Variables(Vec<String>),
@@ -113,16 +113,16 @@ pub(super) fn run(job: Job) -> WorkerOutcome {
 }
 
 struct WorkerJob {
-    ask: Sender<(Question, Sender<Answer>)>,
+    ask: Sender<(Question, Sender<WorkerAnswer>)>,
     files: Vec<SourceFile>,
     guard: Guard,
     tera: Tera,
 }
 
 /// Ask the caller's thread.
-fn ask(sender: &Sender<(Question, Sender<Answer>)>, question: Question) -> Answer {
+fn ask(sender: &Sender<(Question, Sender<WorkerAnswer>)>, question: Question) -> WorkerAnswer {
     let (reply, replied) = channel();
-    let gone = || Answer::Failed("the render was given up".into());
+    let gone = || WorkerAnswer::Failed("the render was given up".into());
     if sender.send((question, reply)).is_err() {
         return gone();
     }
@@ -193,8 +193,8 @@ impl WorkerJob {
             // Their order is not the template's.
             kwargs.sort_by(|(a, _), (b, _)| a.cmp(b));
             match ask(&sender, Question::Call { name: name.into(), args: positional, kwargs }) {
-                Answer::Value(value) => Ok(value),
-                Answer::Failed(message) => Err(tera::Error::chain(FUNCTION_FAILED, tera::Error::msg(message))),
+                WorkerAnswer::Value(value) => Ok(value),
+                WorkerAnswer::Failed(message) => Err(tera::Error::chain(FUNCTION_FAILED, tera::Error::msg(message))),
                 _ => Err(tera::Error::msg("no answer")),
             }
         });
@@ -210,10 +210,12 @@ impl WorkerJob {
                 continue;
             }
             match ask(&self.ask, Question::Template(needed.name.clone())) {
-                Answer::Template(Some(source)) => self.load(&needed.name, &source)?,
-                Answer::Template(None) if !needed.required => {}
-                Answer::Template(None) => return Err(missing(&needed)),
-                Answer::Failed(message) => return Err(RenderFailure::new(message, needed.place)),
+                WorkerAnswer::Template(Some(source)) => self.load(&needed.name, &source)?,
+                WorkerAnswer::Template(None) if !needed.required => {}
+                WorkerAnswer::Template(None) => return Err(missing(&needed)),
+                WorkerAnswer::Failed(message) => {
+                    return Err(RenderFailure::new(message, needed.place));
+                }
                 _ => return Err(RenderFailure::new("no answer", needed.place)),
             }
             if self.files.len() > MAX_TEMPLATES {
@@ -313,12 +315,13 @@ impl WorkerJob {
         let mut context = Context::new();
         let mut names: HashSet<String> = self.guard.names.clone();
         if names.contains("__tera_context")
-            && let Answer::Variables(all) = ask(&self.ask, Question::Variables)
+            && let WorkerAnswer::Variables(all) = ask(&self.ask, Question::Variables)
         {
             names.extend(all);
         }
         for name in names {
-            if let Answer::Variable(Some(value)) = ask(&self.ask, Question::Variable(name.clone()))
+            if let WorkerAnswer::Variable(Some(value)) =
+                ask(&self.ask, Question::Variable(name.clone()))
             {
                 context.insert(name, &value);
             }

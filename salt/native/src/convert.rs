@@ -147,17 +147,19 @@ pub(crate) fn kind(dict: &Bound<'_, PyDict>) -> PyResult<MapKind> {
 }
 
 /// An entry of a dict.
-type Entry<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+type PyDictEntry<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The entries of a dict. Subclasses are asked for theirs: Salt's options are one that keeps them elsewhere.
 pub(crate) fn entries<'py>(
     dict: &Bound<'py, PyDict>,
-) -> PyResult<Box<dyn Iterator<Item = PyResult<Entry<'py>>> + 'py>> {
+) -> PyResult<Box<dyn Iterator<Item = PyResult<PyDictEntry<'py>>> + 'py>> {
     if dict.is_exact_instance_of::<PyDict>() {
         return Ok(Box::new(dict.iter().map(Ok)));
     }
     let items = dict.as_any().call_method0("items")?.try_iter()?;
-    Ok(Box::new(items.map(|item| item?.extract::<Entry<'py>>())))
+    Ok(Box::new(
+        items.map(|item| item?.extract::<PyDictEntry<'py>>()),
+    ))
 }
 
 /// The value of an object, which messages call `name`.

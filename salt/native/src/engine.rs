@@ -14,13 +14,13 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::convert::{Foreign, Reader, from_python, key, map_to_python, to_python};
+use crate::convert::{ForeignObjects, Reader, from_python, key, map_to_python, to_python};
 use crate::errors::{exception, of_template, texts, without_lock};
 use crate::facts::Facts;
 use crate::files::ClientFiles;
 use crate::frame::work_for;
-use crate::live::Live;
-use crate::pillar::{self, Asked};
+use crate::live::CallerProxy;
+use crate::pillar::{self, MinionRequest};
 use crate::questions;
 use crate::relay::relayed;
 
@@ -44,10 +44,10 @@ impl Engine {
         let py = opts.py();
         let version = followed(version)?;
         // Options of file servers are data.
-        let opts = Reader::new("opts", Foreign::LeftOut(&mut Vec::new())).map(opts)?;
+        let opts = Reader::new("opts", ForeignObjects::LeftOut(&mut Vec::new())).map(opts)?;
         // Only repositories on other machines have mirrors, and git is not built in.
         let configured = fileserver::open(&opts, Path::new("")).map_err(|e| exception(py, &e))?;
-        let engine = mapstack::Engine::new(configured.files).with_functions(Live);
+        let engine = mapstack::Engine::new(configured.files).with_functions(CallerProxy);
         Ok(Engine {
             engine: engine.with_salt_version(version),
             version,
@@ -195,7 +195,7 @@ impl Engine {
             return self.run(py, facts, caller, saltenv, |run| run.sls_text(path));
         }
         let variables = |of: &str, given: Option<&Bound<'_, PyDict>>| {
-            let given = given.map(|given| Reader::new(of, Foreign::Refused).map(given));
+            let given = given.map(|given| Reader::new(of, ForeignObjects::Refused).map(given));
             Ok::<_, PyErr>(given.transpose()?.unwrap_or_default())
         };
         let options = TemplateOptions {
@@ -240,8 +240,8 @@ impl Engine {
             return Err(PyValueError::new_err(message));
         };
         let given = pillar_override
-            .map(|given| Reader::new("pillar_override", Foreign::Refused).map(given));
-        let asked = Asked {
+            .map(|given| Reader::new("pillar_override", ForeignObjects::Refused).map(given));
+        let asked = MinionRequest {
             saltenv,
             pillarenv,
             pillar_override: given.transpose()?.unwrap_or_default(),
@@ -336,7 +336,7 @@ impl Engine {
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
     ) -> PyResult<EngineOutput<'py>> {
-        let variables = Reader::new("variables", Foreign::Refused).map(variables)?;
+        let variables = Reader::new("variables", ForeignObjects::Refused).map(variables)?;
         let template = JinjaText { source, variables };
         let (printed, raised) =
             self.attempt(py, facts, caller, saltenv, |run| run.jinja_text(&template))?;
@@ -396,7 +396,7 @@ fn step_of<'py>(container: &Bound<'py, PyAny>, step: &Key) -> PyResult<Bound<'py
 
 /// An engine over the files and functions of its callers.
 pub(crate) fn over_callers(version: Option<&str>) -> PyResult<mapstack::Engine> {
-    let engine = mapstack::Engine::new(ClientFiles).with_functions(Live);
+    let engine = mapstack::Engine::new(ClientFiles).with_functions(CallerProxy);
     Ok(engine.with_salt_version(followed(version)?))
 }
 

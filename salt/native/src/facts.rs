@@ -7,7 +7,7 @@ use mapstack::value::Value;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::known::{Converted, Part};
+use crate::known::{Converted, ConvertedDict};
 
 /// A minion's grains, pillar and options.
 #[pyclass(frozen, module = "mapstack")]
@@ -35,7 +35,7 @@ impl Facts {
         let own_pillar = of("pillar", pillar, like.map(|like| &like.pillar))?;
         // Salt keeps the same two dicts among the options.
         let parts = [(grains, &own_grains), (pillar, &own_pillar)];
-        let parts = parts.map(|(dict, converted)| Part { dict, converted });
+        let parts = parts.map(|(dict, converted)| ConvertedDict { dict, converted });
         let own_opts = Converted::of("opts", opts, &parts, like.map(|like| &like.opts))?;
         let id = id.map(Value::from);
         let id = id.or_else(|| own_opts.map.get("id").cloned());

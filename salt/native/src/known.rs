@@ -8,15 +8,15 @@ use mapstack::value::{Key, Map, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::convert::{Foreign, Reader, entries, key, kind};
+use crate::convert::{ForeignObjects, Reader, entries, key, kind};
 
 /// A converted dict.
 pub(crate) struct Converted {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<KnownObject>>,
     pub(crate) map: Map,
 }
 
-struct Entry {
+struct KnownObject {
     name: Py<PyAny>,
     known: UnchangedProof,
     /// `None` if the entry is not data.
@@ -25,7 +25,7 @@ struct Entry {
 }
 
 /// A dict within another one that is converted by itself.
-pub(crate) struct Part<'p, 'py> {
+pub(crate) struct ConvertedDict<'p, 'py> {
     pub(crate) dict: &'p Bound<'py, PyDict>,
     pub(crate) converted: &'p Converted,
 }
@@ -36,7 +36,7 @@ impl Converted {
     pub(crate) fn of(
         name: &str,
         dict: &Bound<'_, PyDict>,
-        parts: &[Part<'_, '_>],
+        parts: &[ConvertedDict<'_, '_>],
         before: Option<&Arc<Converted>>,
     ) -> PyResult<Arc<Self>> {
         let mut old = before.into_iter().flat_map(|before| &before.entries);
@@ -50,7 +50,7 @@ impl Converted {
                 }
                 _ => {
                     is_changed = true;
-                    entries_now.push(Arc::new(Entry::of(name, &key, &object, parts)?));
+                    entries_now.push(Arc::new(KnownObject::of(name, &key, &object, parts)?));
                 }
             }
         }
@@ -71,12 +71,12 @@ impl Converted {
     }
 }
 
-impl Entry {
+impl KnownObject {
     fn of(
         dict: &str,
         name: &Bound<'_, PyAny>,
         object: &Bound<'_, PyAny>,
-        parts: &[Part<'_, '_>],
+        parts: &[ConvertedDict<'_, '_>],
     ) -> PyResult<Self> {
         let mut left_out = Vec::new();
         let mut data = None;
@@ -86,7 +86,7 @@ impl Entry {
                 Some(part) => Some(Value::Map(part.converted.map.clone())),
                 None => {
                     let path = format!("{dict}:{key}");
-                    Reader::new(&path, Foreign::LeftOut(&mut left_out)).value(object)?
+                    Reader::new(&path, ForeignObjects::LeftOut(&mut left_out)).value(object)?
                 }
             };
             data = value.map(|value| (key, value));
@@ -97,7 +97,7 @@ impl Entry {
             Some(_) => UnchangedProof::Part(object.clone().unbind()),
             None => UnchangedProof::of(object)?,
         };
-        Ok(Entry {
+        Ok(KnownObject {
             name: name.clone().unbind(),
             known,
             data,
@@ -109,7 +109,7 @@ impl Entry {
         &self,
         name: &Bound<'_, PyAny>,
         object: &Bound<'_, PyAny>,
-        parts: &[Part<'_, '_>],
+        parts: &[ConvertedDict<'_, '_>],
     ) -> PyResult<bool> {
         if !name.is(&self.name) {
             return Ok(false);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Changes, Result};
-use mapstack_pillar::{Ask, Compiler, ExtPillars, Master};
+use mapstack_pillar::{Compiler, ExtPillars, Master, PillarRequest};
 use mapstack_salt_config::{Config, Kind, fileserver};
 use pyo3::prelude::*;
 
@@ -44,8 +44,8 @@ pub(crate) fn compile(
         Ok(configured) => configured.files,
         Err(error) => return (Err(error), Vec::new()),
     };
-    let usual = Ask::of(minion);
-    let ask = Ask {
+    let usual = PillarRequest::of(minion);
+    let ask = PillarRequest {
         saltenv: asked.saltenv.map_or(usual.saltenv, Value::from),
         pillarenv: asked.pillarenv.map_or(usual.pillarenv, Value::from),
         pillar_override: asked.pillar_override,

@@ -8,8 +8,8 @@ use mapstack_fleet::secrets_of;
 use mapstack_lineage::Explain;
 use mapstack_lint::Linter;
 use mapstack_report::document::Document;
-use mapstack_report::explain::{self, Report};
-use mapstack_report::lint::{Aside, Findings};
+use mapstack_report::explain::{self, ExplainReport};
+use mapstack_report::lint::{Findings, UncheckedSubjects};
 use mapstack_report::sources::LookUps;
 
 /// The origin of each value of a formula's configuration, at or below a path.
@@ -20,7 +20,7 @@ pub(crate) fn explain(run: &Run<'_>, formula: &str, path: &Path) -> Result<Value
         explain::check_size(&data)?;
         let path = explain::path(&data, path)?;
         let (secrets, minion) = (secrets(run), run.minion());
-        value_of(&Report::new(&lineage, &secrets, &minion, formula).rows(&path))
+        value_of(&ExplainReport::new(&lineage, &secrets, &minion, formula).rows(&path))
     })
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn sources(run: &Run<'_>, formula: &str) -> Result<Value> {
 pub(crate) fn lint(engine: &mapstack::Engine, formula: &str, saltenv: &str) -> Result<Value> {
     let report = Linter::new(engine).saltenv(saltenv).lint(formula)?;
     let reports = [(formula.to_owned(), report)];
-    value_of(&Findings::new(&reports, &Aside::default()))
+    value_of(&Findings::new(&reports, &UncheckedSubjects::default()))
 }
 
 fn configuration(run: &Run<'_>, formula: &str) -> Result<Configuration> {

@@ -20,7 +20,7 @@ const GOAL: f64 = 1.3;
 type Files = Vec<(String, String)>;
 
 /// Trees of one kind, and the command that is asked about them.
-struct Kind {
+struct TreeKind {
     name: &'static str,
     line: &'static str,
     files: fn(usize) -> Files,
@@ -38,30 +38,30 @@ const MAP: &str = "salt/f/map.jinja";
 const SLS: &str = "salt/f/init.sls";
 
 #[rustfmt::skip]
-const KINDS: &[Kind] = &[
-    Kind { name: "values", line: DATA, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: {{a: {at}}}"))) },
-    Kind { name: "values with anchors", line: DATA, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: &a{at} [1, {at}]"))) },
-    Kind { name: "values", line: EXPLAIN, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: {{a: {at}}}"))) },
-    Kind { name: "rounds of a loop in a map", line: EXPLAIN, files: |n| one(MAP, rounds(n)) },
-    Kind { name: "keys beside similar ones", line: LINT, files: similar_keys },
-    Kind { name: "octal numbers", line: LINT, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: 0644"))) },
-    Kind { name: "unread layers", line: LINT, files: |n| many(n, |at| (format!("salt/f/parameters/os/X{at}.yaml"), "values: {a: 2}\n".into())) },
-    Kind { name: "unknown functions", line: LINT, files: |n| one(SLS, lines(n, |at| format!("{{% if false %}}{{{{ salt['test.pin{at}']() }}}}{{% endif %}}"))) },
-    Kind { name: "formulas", line: "lint --root salt --platform debian-12", files: |n| many(n, |at| (format!("salt/f{at}/parameters/defaults.yaml"), "values: {a: 1}\n".into())) },
-    Kind { name: "states in a chain", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require: [{{test: a{}}}]}}]}}", (at + 1).min(n - 1)))) },
-    Kind { name: "states that one requires", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require_in: [{{test: a0}}]}}]}}"))) },
-    Kind { name: "sls", line: HIGHSTATE, files: included },
-    Kind { name: "sls", line: "explain highstate --root salt --minion web1.yaml", files: included },
-    Kind { name: "states that use others", line: "explain highstate --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{x{at}: 1}}, {{use: [{{test: a{}}}]}}]}}", (at + 1) % n))) },
-    Kind { name: "tags of a managed file", line: "explain file /etc/a --root salt --minion web1.yaml", files: managed_template },
-    Kind { name: "managed files", line: "file --sls f --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("/etc/f{at}: {{file.managed: [{{contents: 'x {at}'}}]}}"))) },
-    Kind { name: "changed values", line: DIFF, files: |n| both(DEFAULTS, |side| values(n, |at| format!("k{at}: {side}{at}"))) },
-    Kind { name: "changed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("a{at}: {{test.nop: [{{x: {side}}}]}}"))) },
-    Kind { name: "renamed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("{side}{at}: {{test.nop: [{{x: {at}}}, {{name: {side}-{at}}}]}}"))) },
-    Kind { name: "changed lines of a file", line: DIFF, files: changed_file },
-    Kind { name: "minions", line: "fleet f --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
-    Kind { name: "minions", line: "impact grains:os --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
-    Kind { name: "keys of a pillar", line: "pillar --config master --config-kind master --minion web1.yaml", files: |n| one("pillar/p.sls", lines(n, |at| format!("k{at}: {{a: {at}}}"))) },
+const KINDS: &[TreeKind] = &[
+    TreeKind { name: "values", line: DATA, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: {{a: {at}}}"))) },
+    TreeKind { name: "values with anchors", line: DATA, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: &a{at} [1, {at}]"))) },
+    TreeKind { name: "values", line: EXPLAIN, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: {{a: {at}}}"))) },
+    TreeKind { name: "rounds of a loop in a map", line: EXPLAIN, files: |n| one(MAP, rounds(n)) },
+    TreeKind { name: "keys beside similar ones", line: LINT, files: similar_keys },
+    TreeKind { name: "octal numbers", line: LINT, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: 0644"))) },
+    TreeKind { name: "unread layers", line: LINT, files: |n| many(n, |at| (format!("salt/f/parameters/os/X{at}.yaml"), "values: {a: 2}\n".into())) },
+    TreeKind { name: "unknown functions", line: LINT, files: |n| one(SLS, lines(n, |at| format!("{{% if false %}}{{{{ salt['test.pin{at}']() }}}}{{% endif %}}"))) },
+    TreeKind { name: "formulas", line: "lint --root salt --platform debian-12", files: |n| many(n, |at| (format!("salt/f{at}/parameters/defaults.yaml"), "values: {a: 1}\n".into())) },
+    TreeKind { name: "states in a chain", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require: [{{test: a{}}}]}}]}}", (at + 1).min(n - 1)))) },
+    TreeKind { name: "states that one requires", line: HIGHSTATE, files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{require_in: [{{test: a0}}]}}]}}"))) },
+    TreeKind { name: "sls", line: HIGHSTATE, files: included },
+    TreeKind { name: "sls", line: "explain highstate --root salt --minion web1.yaml", files: included },
+    TreeKind { name: "states that use others", line: "explain highstate --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("a{at}: {{test.nop: [{{x{at}: 1}}, {{use: [{{test: a{}}}]}}]}}", (at + 1) % n))) },
+    TreeKind { name: "tags of a managed file", line: "explain file /etc/a --root salt --minion web1.yaml", files: managed_template },
+    TreeKind { name: "managed files", line: "file --sls f --root salt --minion web1.yaml", files: |n| one(SLS, lines(n, |at| format!("/etc/f{at}: {{file.managed: [{{contents: 'x {at}'}}]}}"))) },
+    TreeKind { name: "changed values", line: DIFF, files: |n| both(DEFAULTS, |side| values(n, |at| format!("k{at}: {side}{at}"))) },
+    TreeKind { name: "changed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("a{at}: {{test.nop: [{{x: {side}}}]}}"))) },
+    TreeKind { name: "renamed states", line: DIFF, files: |n| both(SLS, |side| lines(n, |at| format!("{side}{at}: {{test.nop: [{{x: {at}}}, {{name: {side}-{at}}}]}}"))) },
+    TreeKind { name: "changed lines of a file", line: DIFF, files: changed_file },
+    TreeKind { name: "minions", line: "fleet f --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
+    TreeKind { name: "minions", line: "impact grains:os --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
+    TreeKind { name: "keys of a pillar", line: "pillar --config master --config-kind master --minion web1.yaml", files: |n| one("pillar/p.sls", lines(n, |at| format!("k{at}: {{a: {at}}}"))) },
 ];
 
 /// Measure every kind.

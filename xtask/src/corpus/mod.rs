@@ -29,7 +29,7 @@ pub struct Args {
     formula: Vec<String>,
     /// Compare only this (repeatable)
     #[arg(long, value_enum)]
-    only: Vec<Part>,
+    only: Vec<CorpusPart>,
     /// The command to compare; else it is built
     #[arg(long, value_name = "PATH")]
     mapstack: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Args {
 
 /// The parts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum CorpusPart {
     /// The files that parse as templates
     Parse,
     /// The result of each map.jinja for each minion
@@ -78,13 +78,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result {
         print!("{}", tally.titled(name));
         differing += tally.differing();
     };
-    if wanted(Part::Parse) && !args.record_only {
+    if wanted(CorpusPart::Parse) && !args.record_only {
         report("parse", parse::compare(&sides, &formulas)?);
     }
-    if wanted(Part::Map) && !sides.minions.is_empty() {
+    if wanted(CorpusPart::Map) && !sides.minions.is_empty() {
         report("map", map::compare(&sides, &formulas)?);
     }
-    if wanted(Part::Mapdata) && !sides.minions.is_empty() && !args.record_only {
+    if wanted(CorpusPart::Mapdata) && !sides.minions.is_empty() && !args.record_only {
         report("mapdata", mapdata::compare(&sides, &formulas)?);
     }
     if differing == 0 {

@@ -25,15 +25,15 @@ use workshop::Workshop;
 #[derive(Parser)]
 pub struct Args {
     /// Packages to make and try; all by default
-    parts: Vec<Part>,
+    parts: Vec<InstallKind>,
     /// Packages to skip, for example because this machine lacks something that they need
     #[arg(long, value_name = "PART")]
-    without: Vec<Part>,
+    without: Vec<InstallKind>,
 }
 
 /// One way of installing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum InstallKind {
     /// Wheels of both programs, for pip, uvx and pipx
     Wheel,
     /// The sources of both, built by pip
@@ -54,18 +54,18 @@ pub enum Part {
     Container,
 }
 
-impl Part {
+impl InstallKind {
     fn run(self, workshop: &Workshop) -> Result<Package> {
         match self {
-            Part::Wheel => wheel::wheels(workshop),
-            Part::Sdist => wheel::sources(workshop),
-            Part::Archive => archive::run(workshop),
-            Part::Deb => debian::run(workshop),
-            Part::Rpm => rpm::run(workshop),
-            Part::Crates => cargo::run(workshop),
-            Part::Hook => hook::run(workshop),
-            Part::Salt => salt::run(workshop),
-            Part::Container => container::run(workshop),
+            InstallKind::Wheel => wheel::wheels(workshop),
+            InstallKind::Sdist => wheel::sources(workshop),
+            InstallKind::Archive => archive::run(workshop),
+            InstallKind::Deb => debian::run(workshop),
+            InstallKind::Rpm => rpm::run(workshop),
+            InstallKind::Crates => cargo::run(workshop),
+            InstallKind::Hook => hook::run(workshop),
+            InstallKind::Salt => salt::run(workshop),
+            InstallKind::Container => container::run(workshop),
         }
     }
 
@@ -77,11 +77,11 @@ impl Part {
 
 pub fn run(sh: &Shell, args: &Args) -> Result {
     let asked = if args.parts.is_empty() {
-        Part::value_variants()
+        InstallKind::value_variants()
     } else {
         &args.parts
     };
-    let wanted = |part: &&Part| !args.without.contains(part);
+    let wanted = |part: &&InstallKind| !args.without.contains(part);
     let workshop = Workshop::open(sh)?;
     let mut missing = 0;
     for part in asked.iter().filter(wanted) {

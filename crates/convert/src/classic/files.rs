@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use mapstack_render::jinja::ast::Span;
 
 use super::imports::Imports;
-use super::layer::{Layer, LeftTable, Origin};
+use super::layer::{LeftTable, MapLayer, TablePlace};
 use super::reader::{Bound, KnownNames, Main, Reader};
 use super::repeated::DistinctLayers;
 use super::rest::OtherStatements;
 use super::stop::Obstacle;
 use crate::libraries::used_by_others;
-use crate::proposal::{Kind, Left};
+use crate::proposal::{FormulaKind, Left};
 use crate::source::{built_in, pillar_keys};
-use crate::table::{Block, Row};
+use crate::table::{Block, TableRow};
 use crate::values::HEADER;
 use crate::{Formula, Proposal};
 
@@ -30,9 +30,9 @@ pub(crate) fn proposal(
         .set_at
         .get(&main.name)
         .map_or(Span { start: 0, end: 1 }, |stmt| stmt.span);
-    let mut files = Files {
+    let mut files = NewFiles {
         proposal: Proposal {
-            kind: Kind::Tables,
+            kind: FormulaKind::Tables,
             variable: main.name.clone(),
             ..Proposal::default()
         },
@@ -47,7 +47,7 @@ pub(crate) fn proposal(
     for (at, layer) in once.layers.iter().enumerate() {
         files.layer(at, layer)?;
     }
-    let Files {
+    let NewFiles {
         mut proposal,
         sources,
         keys,
@@ -74,7 +74,7 @@ pub(crate) fn proposal(
 }
 
 /// Files that are being made.
-struct Files {
+struct NewFiles {
     proposal: Proposal,
     sources: Vec<String>,
     /// The keys of the pillar that the sources look up.
@@ -88,20 +88,20 @@ struct Files {
     span: Span,
 }
 
-impl Files {
+impl NewFiles {
     fn stop(&self, why: String) -> Obstacle {
         Obstacle::new(why, self.span)
     }
 
     /// The name for the files of a table that are not the first of their kind.
-    fn stem(&mut self, origin: &Origin) -> String {
+    fn stem(&mut self, origin: &TablePlace) -> String {
         match origin {
-            Origin::File(path) => {
+            TablePlace::File(path) => {
                 let name = path.rsplit('/').next().unwrap_or(path);
                 name.split('.').next().unwrap_or(name).to_owned()
             }
-            Origin::Entries => "map".into(),
-            Origin::Map(name) => match self.map.get_or_insert_with(|| name.clone()) {
+            TablePlace::Entries => "map".into(),
+            TablePlace::Map(name) => match self.map.get_or_insert_with(|| name.clone()) {
                 first if first == name => "map".into(),
                 _ => name.clone(),
             },
@@ -116,30 +116,30 @@ impl Files {
         Ok(())
     }
 
-    fn layer(&mut self, at: usize, layer: &Layer) -> KnownNames<()> {
+    fn layer(&mut self, at: usize, layer: &MapLayer) -> KnownNames<()> {
         match layer {
-            Layer::Raw(definition) => {
+            MapLayer::Raw(definition) => {
                 self.keys.extend(pillar_keys(definition));
                 self.sources.push(definition.clone());
             }
-            Layer::Overwriting(definition) => self.overwriting(definition)?,
-            Layer::Always(block, origin) if at == 0 => {
+            MapLayer::Overwriting(definition) => self.overwriting(definition)?,
+            MapLayer::Always(block, origin) if at == 0 => {
                 self.write("parameters/defaults.yaml", block)?;
                 self.say(origin, "parameters/defaults.yaml");
             }
-            Layer::Always(block, origin) => {
+            MapLayer::Always(block, origin) => {
                 let stem = self.stem(origin);
                 let path = format!("parameters/{stem}.yaml");
                 self.write(&path, block)?;
                 self.sources.push(format!("Y!P@{stem}"));
                 self.say(origin, &path);
             }
-            Layer::ByGrain {
+            MapLayer::ByGrain {
                 grain,
                 rows,
                 origin,
             } => self.by_grain(grain, rows, origin)?,
-            Layer::Left(table) => self.left(table)?,
+            MapLayer::Left(table) => self.left(table)?,
         }
         Ok(())
     }
@@ -182,8 +182,8 @@ impl Files {
         self.proposal = std::mem::take(&mut self.proposal).writing(&path, &table.text);
         self.sources.push(format!("Y!P@{stem}"));
         let (what, kept) = match &table.origin {
-            Origin::File(path) => (path.clone(), Some(path.clone())),
-            Origin::Map(_) | Origin::Entries => ("the table in map.jinja".into(), None),
+            TablePlace::File(path) => (path.clone(), Some(path.clone())),
+            TablePlace::Map(_) | TablePlace::Entries => ("the table in map.jinja".into(), None),
         };
         self.kept.extend(kept);
         let why = &table.why.why;
@@ -197,7 +197,7 @@ impl Files {
         Ok(())
     }
 
-    fn by_grain(&mut self, grain: &str, rows: &[Row], origin: &Origin) -> KnownNames<()> {
+    fn by_grain(&mut self, grain: &str, rows: &[TableRow], origin: &TablePlace) -> KnownNames<()> {
         let is_first = self.grains.insert(grain.to_owned());
         let (folder, source) = match is_first {
             true => (grain.to_owned(), format!("Y!G@{grain}")),
@@ -232,7 +232,7 @@ impl Files {
         }
         let files = match written {
             0 => {
-                if let Origin::File(path) = origin {
+                if let TablePlace::File(path) = origin {
                     self.proposal.done.push(format!("{path} has no entry"));
                 }
                 return Ok(());
@@ -244,11 +244,11 @@ impl Files {
         Ok(())
     }
 
-    fn say(&mut self, origin: &Origin, what: &str) {
+    fn say(&mut self, origin: &TablePlace, what: &str) {
         let from = match origin {
-            Origin::File(path) => path,
-            Origin::Map(_) => "the table in map.jinja",
-            Origin::Entries => "what all entries of the table have",
+            TablePlace::File(path) => path,
+            TablePlace::Map(_) => "the table in map.jinja",
+            TablePlace::Entries => "what all entries of the table have",
         };
         self.proposal.done.push(format!("{from} becomes {what}"));
     }

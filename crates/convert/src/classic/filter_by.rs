@@ -3,28 +3,28 @@
 use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
 
-use super::layer::{Layer, LeftTable, Origin};
+use super::layer::{LeftTable, MapLayer, TablePlace};
 use super::reader::{Bound, KnownNames, Reader};
 use super::stop::Obstacle;
 use super::yaml;
 use crate::leaves::{at, leaves};
-use crate::table::Row;
+use crate::table::TableRow;
 use crate::template::{argument, names_of};
 use crate::values::HEADER;
 
 /// A table: its entries, or layers for those that are layers themselves.
-struct Table {
-    rows: Vec<Row>,
+struct FilterTable {
+    rows: Vec<TableRow>,
     /// The layers of entries that have some.
-    layered: Vec<(Key, usize, Vec<Layer>)>,
-    origin: Origin,
+    layered: Vec<(Key, usize, Vec<MapLayer>)>,
+    origin: TablePlace,
 }
 
-impl Table {
+impl FilterTable {
     /// The table without entries that are named after the formula and are picked by no default: they belong to a pillar
     /// such as `users-formula`, and to no system.
     fn of_systems(mut self, formula: &str, pick: CallPick<'_>) -> Self {
-        let is_of_pillar = |row: &Row| {
+        let is_of_pillar = |row: &TableRow| {
             let name = row.key.to_string();
             let is_picked = name == pick.default || pick.base == Some(name.as_str());
             name.starts_with(formula) && !is_picked
@@ -58,7 +58,7 @@ pub(crate) fn filter_by<'m>(
     let base = named(reader, 4, "base")?;
     let mut layers = match reader.value(table)? {
         Bound::Source(definition) if base.is_none() => {
-            vec![Layer::Raw(format!("{definition}:{default}"))]
+            vec![MapLayer::Raw(format!("{definition}:{default}"))]
         }
         Bound::Nothing => Vec::new(),
         bound => {
@@ -87,7 +87,7 @@ pub(crate) fn filter_by<'m>(
         layers.extend(reader.layers(merge)?);
     }
     // A look-up alone stays one.
-    if let [Layer::Raw(definition)] = &layers[..] {
+    if let [MapLayer::Raw(definition)] = &layers[..] {
         return Ok(Bound::Source(definition.clone()));
     }
     Ok(Bound::Layers(reader.number(), layers))
@@ -103,7 +103,12 @@ struct CallPick<'p> {
 
 impl CallPick<'_> {
     /// The layer that picks from a table which stays as it is, if that is allowed and possible.
-    fn left(self, reader: &Reader<'_>, bound: &Bound<'_>, why: Obstacle) -> KnownNames<Vec<Layer>> {
+    fn left(
+        self,
+        reader: &Reader<'_>,
+        bound: &Bound<'_>,
+        why: Obstacle,
+    ) -> KnownNames<Vec<MapLayer>> {
         if !reader.leaves {
             return Err(why);
         }
@@ -111,7 +116,7 @@ impl CallPick<'_> {
             Bound::File(path) => {
                 let name = reader.formula.name();
                 let set = format!("{{%- import_yaml \"{name}/{path}\" as table %}}\n");
-                (set, Origin::File(path.clone()))
+                (set, TablePlace::File(path.clone()))
             }
             Bound::Data(data) => {
                 let mut names = Vec::new();
@@ -120,7 +125,7 @@ impl CallPick<'_> {
                     return Err(why);
                 }
                 let text = reader.map.text(data.span);
-                (format!("{{%- set table = {text} %}}\n"), Origin::map())
+                (format!("{{%- set table = {text} %}}\n"), TablePlace::map())
             }
             _ => return Err(why),
         };
@@ -132,21 +137,25 @@ impl CallPick<'_> {
             call.push_str(&format!(", base={base:?}"));
         }
         let text = format!("{HEADER}{set}---\nvalues: {{{{ ({call}) or {{}}) | json }}}}\n");
-        Ok(vec![Layer::Left(LeftTable { text, origin, why })])
+        Ok(vec![MapLayer::Left(LeftTable { text, origin, why })])
     }
 }
 
-fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> KnownNames<Table> {
+fn table<'m>(
+    reader: &mut Reader<'m>,
+    bound: &Bound<'m>,
+    expr: &'m Expr,
+) -> KnownNames<FilterTable> {
     match bound {
-        Bound::File(path) => Ok(Table {
+        Bound::File(path) => Ok(FilterTable {
             rows: reader.rows_of(bound, expr.span)?,
             layered: Vec::new(),
-            origin: Origin::File(path.clone()),
+            origin: TablePlace::File(path.clone()),
         }),
-        Bound::Yaml(..) => Ok(Table {
+        Bound::Yaml(..) => Ok(FilterTable {
             rows: reader.rows_of(bound, expr.span)?,
             layered: Vec::new(),
-            origin: Origin::map(),
+            origin: TablePlace::map(),
         }),
         Bound::Data(data) => inline(reader, data),
         _ => Err(Obstacle::new(
@@ -157,17 +166,17 @@ fn table<'m>(reader: &mut Reader<'m>, bound: &Bound<'m>, expr: &'m Expr) -> Know
 }
 
 /// A table that is written in the map.
-fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Table> {
+fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<FilterTable> {
     let ExprKind::Dict(entries) = &data.kind else {
         return Err(Obstacle::new(
             "filter_by picks from something other than a table",
             data.span,
         ));
     };
-    let mut table = Table {
+    let mut table = FilterTable {
         rows: Vec::new(),
         layered: Vec::new(),
-        origin: Origin::map(),
+        origin: TablePlace::map(),
     };
     for (key, value) in entries {
         let literal = crate::template::literal(key);
@@ -176,7 +185,7 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Table> {
         match &value.kind {
             ExprKind::Dict(_) => {
                 let block = yaml::block(reader, value)?;
-                table.rows.push(Row { key, block });
+                table.rows.push(TableRow { key, block });
             }
             _ if crate::template::literal(value).is_some_and(|value| !value.is_none()) => {
                 return Err(Obstacle::new(
@@ -188,11 +197,11 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Table> {
                 Bound::Layers(number, layers) => table.layered.push((key, number, layers)),
                 Bound::Nothing => {
                     let block = crate::table::Block::of_value(&Value::map());
-                    table.rows.push(Row { key, block });
+                    table.rows.push(TableRow { key, block });
                 }
                 Bound::Data(data) => {
                     let block = yaml::block(reader, data)?;
-                    table.rows.push(Row { key, block });
+                    table.rows.push(TableRow { key, block });
                 }
                 _ => {
                     return Err(Obstacle::new(
@@ -208,15 +217,15 @@ fn inline<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Table> {
 
 /// The layers of a table.
 fn picked(
-    table: Table,
+    table: FilterTable,
     CallPick {
         grain,
         default,
         base,
     }: CallPick<'_>,
     span: Span,
-) -> KnownNames<Vec<Layer>> {
-    let Table {
+) -> KnownNames<Vec<MapLayer>> {
+    let FilterTable {
         rows,
         layered,
         origin,
@@ -233,7 +242,8 @@ fn picked(
             span,
         ));
     }
-    let is = |row: &Row, name: Option<&str>| name.is_some_and(|name| row.key.to_string() == name);
+    let is =
+        |row: &TableRow, name: Option<&str>| name.is_some_and(|name| row.key.to_string() == name);
     if let Some(odd) = rows.iter().find(|row| !row.block.is_mapping()) {
         return Err(Obstacle::new(
             format!("the entry `{}` is not a mapping", odd.key),
@@ -248,14 +258,14 @@ fn picked(
     let others = rows
         .into_iter()
         .filter(|row| !is(row, Some(default)) && !is(row, base));
-    let others: Vec<Row> = others.collect();
+    let others: Vec<TableRow> = others.collect();
     let always = always(below, fallback, grain, &others);
     let always = always.into_iter().filter(|row| !row.block.is_empty());
-    let mut layers: Vec<Layer> = always
-        .map(|row| Layer::Always(row.block, origin.clone()))
+    let mut layers: Vec<MapLayer> = always
+        .map(|row| MapLayer::Always(row.block, origin.clone()))
         .collect();
     if !others.is_empty() {
-        layers.push(Layer::ByGrain {
+        layers.push(MapLayer::ByGrain {
             grain: grain.to_owned(),
             rows: others,
             origin,
@@ -265,7 +275,12 @@ fn picked(
 }
 
 /// The entries that are merged whatever the grain is: the base, and for systems without an entry the fallback.
-fn always(base: Option<Row>, fallback: Option<Row>, grain: &str, others: &[Row]) -> Vec<Row> {
+fn always(
+    base: Option<TableRow>,
+    fallback: Option<TableRow>,
+    grain: &str,
+    others: &[TableRow],
+) -> Vec<TableRow> {
     let Some(fallback) = fallback else {
         return base.into_iter().collect();
     };
@@ -282,7 +297,7 @@ fn always(base: Option<Row>, fallback: Option<Row>, grain: &str, others: &[Row])
         true => "",
         false => " | string",
     };
-    let fallback = Row {
+    let fallback = TableRow {
         block: fallback
             .block
             .only_if(format!("grains.get({grain:?}){text} not in {names:?}")),
@@ -292,8 +307,8 @@ fn always(base: Option<Row>, fallback: Option<Row>, grain: &str, others: &[Row])
 }
 
 /// True if each entry has all keys of the fallback, so that it can be below all of them.
-fn is_covered(fallback: &Row, others: &[Row]) -> bool {
-    let map = |row: &Row| match &row.block.value {
+fn is_covered(fallback: &TableRow, others: &[TableRow]) -> bool {
+    let map = |row: &TableRow| match &row.block.value {
         Some(Value::Map(map)) => Some(map.clone()),
         Some(_) => Some(Map::new()),
         None => None,

@@ -2,20 +2,20 @@
 
 use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
 
-use super::layer::Layer;
+use super::layer::MapLayer;
 use super::reader::{Bound, KnownNames, Reader};
 use super::stop::Obstacle;
 use crate::template::{argument, called, names_of};
 
 /// A mapping that a statement changes: a name, or what a name has below keys.
-struct Target<'m> {
+struct ChangedMapping<'m> {
     root: &'m Expr,
     /// The keys, each with the part of the expression that ends with it.
     keys: Vec<(String, &'m Expr)>,
 }
 
 /// The place of a mapping in what is known.
-struct Place {
+struct MappingPlace {
     /// The number of the layers.
     number: usize,
     /// The keys below them.
@@ -47,11 +47,11 @@ impl<'m> Reader<'m> {
         }
         let merged = self.layers(source).and_then(|layers| {
             let place = self.place_of(&target, expr.span)?;
-            let below = |layer: Layer| match place.below.is_empty() {
+            let below = |layer: MapLayer| match place.below.is_empty() {
                 true => Some(layer),
                 false => layer.below(&place.below),
             };
-            let layers: Option<Vec<Layer>> = layers.into_iter().map(below).collect();
+            let layers: Option<Vec<MapLayer>> = layers.into_iter().map(below).collect();
             let layers = layers
                 .ok_or_else(|| Obstacle::new("it merges a look-up below a key", expr.span))?;
             self.extend(place.number, layers, is_update && place.below.is_empty());
@@ -89,10 +89,10 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn target(&self, expr: &'m Expr) -> Option<Target<'m>> {
+    fn target(&self, expr: &'m Expr) -> Option<ChangedMapping<'m>> {
         let (of, key) = match &expr.kind {
             ExprKind::Name(_) => {
-                return Some(Target {
+                return Some(ChangedMapping {
                     root: expr,
                     keys: Vec::new(),
                 });
@@ -107,7 +107,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The mapping that a statement changes.
-    fn place_of(&mut self, target: &Target<'m>, span: Span) -> KnownNames<Place> {
+    fn place_of(&mut self, target: &ChangedMapping<'m>, span: Span) -> KnownNames<MappingPlace> {
         let ExprKind::Name(name) = &target.root.kind else {
             return Err(Obstacle::new("it changes a value", span));
         };
@@ -127,7 +127,7 @@ impl<'m> Reader<'m> {
             }
         };
         let below = below.iter().map(|(key, _)| key.clone()).collect();
-        Ok(Place { number, below })
+        Ok(MappingPlace { number, below })
     }
 }
 

@@ -6,18 +6,18 @@ use mapstack::value::{Key, Value};
 use mapstack_render::jinja::ast::Span;
 
 use super::stop::Obstacle;
-use crate::table::{Block, Row};
+use crate::table::{Block, TableRow};
 
 /// A layer of a map.
 #[derive(Debug, Clone)]
-pub(crate) enum Layer {
+pub(crate) enum MapLayer {
     /// Values of every minion, and where they were.
-    Always(Block, Origin),
+    Always(Block, TablePlace),
     /// The values that a grain picks.
     ByGrain {
         grain: String,
-        rows: Vec<Row>,
-        origin: Origin,
+        rows: Vec<TableRow>,
+        origin: TablePlace,
     },
     /// A table that stays as it is: a layer picks from it.
     Left(LeftTable),
@@ -32,14 +32,14 @@ pub(crate) enum Layer {
 pub(crate) struct LeftTable {
     /// The text of the layer that picks from it.
     pub text: String,
-    pub origin: Origin,
+    pub origin: TablePlace,
     /// The reason for which it is not layers.
     pub why: Obstacle,
 }
 
 /// The place of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum TablePlace {
     /// A file of the formula.
     File(String),
     /// The map itself, with the name that is set to the table; without one, it is not known yet.
@@ -48,31 +48,33 @@ pub(crate) enum Origin {
     Entries,
 }
 
-impl Origin {
+impl TablePlace {
     /// The map itself.
     pub fn map() -> Self {
-        Origin::Map(String::new())
+        TablePlace::Map(String::new())
     }
 
     /// A fault in the table's text.
     pub fn stop(&self, why: &str, span: Span) -> Obstacle {
         match self {
-            Origin::File(path) => Obstacle::new(format!("{path}: {why}"), span),
-            Origin::Map(_) | Origin::Entries => Obstacle::new(format!("the table: {why}"), span),
+            TablePlace::File(path) => Obstacle::new(format!("{path}: {why}"), span),
+            TablePlace::Map(_) | TablePlace::Entries => {
+                Obstacle::new(format!("the table: {why}"), span)
+            }
         }
     }
 }
 
-impl Layer {
+impl MapLayer {
     /// Say the name that is set to a table of the map.
     pub fn name(&mut self, name: &str) {
         let origin = match self {
-            Layer::Always(_, origin) | Layer::ByGrain { origin, .. } => origin,
-            Layer::Left(table) => &mut table.origin,
-            Layer::Raw(_) | Layer::Overwriting(_) => return,
+            MapLayer::Always(_, origin) | MapLayer::ByGrain { origin, .. } => origin,
+            MapLayer::Left(table) => &mut table.origin,
+            MapLayer::Raw(_) | MapLayer::Overwriting(_) => return,
         };
         match origin {
-            Origin::Map(own) if own.is_empty() => name.clone_into(own),
+            TablePlace::Map(own) if own.is_empty() => name.clone_into(own),
             _ => {}
         }
     }
@@ -80,29 +82,29 @@ impl Layer {
     /// The same below keys; nothing of what is looked up.
     pub fn below(self, keys: &[String]) -> Option<Self> {
         Some(match self {
-            Layer::Always(block, origin) => Layer::Always(block.below(keys), origin),
-            Layer::ByGrain {
+            MapLayer::Always(block, origin) => MapLayer::Always(block.below(keys), origin),
+            MapLayer::ByGrain {
                 grain,
                 rows,
                 origin,
             } => {
-                let below = |row: Row| Row {
+                let below = |row: TableRow| TableRow {
                     key: row.key,
                     block: row.block.below(keys),
                 };
-                Layer::ByGrain {
+                MapLayer::ByGrain {
                     grain,
                     rows: rows.into_iter().map(below).collect(),
                     origin,
                 }
             }
-            Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => return None,
+            MapLayer::Left(_) | MapLayer::Raw(_) | MapLayer::Overwriting(_) => return None,
         })
     }
 }
 
 /// Layers whose keys replace those of the layers below, where it makes a difference: where both may have mappings.
-pub(crate) fn overwriting(below: &[Layer], layers: Vec<Layer>) -> Vec<Layer> {
+pub(crate) fn overwriting(below: &[MapLayer], layers: Vec<MapLayer>) -> Vec<MapLayer> {
     let nested: HashSet<Key> = below
         .iter()
         .flat_map(blocks)
@@ -117,34 +119,34 @@ pub(crate) fn overwriting(below: &[Layer], layers: Vec<Layer>) -> Vec<Layer> {
         ..block
     };
     let changed = layers.into_iter().map(|layer| match layer {
-        Layer::Always(block, origin) => Layer::Always(marked(block), origin),
-        Layer::ByGrain {
+        MapLayer::Always(block, origin) => MapLayer::Always(marked(block), origin),
+        MapLayer::ByGrain {
             grain,
             rows,
             origin,
         } => {
-            let marked = |row: Row| Row {
+            let marked = |row: TableRow| TableRow {
                 key: row.key,
                 block: marked(row.block),
             };
-            Layer::ByGrain {
+            MapLayer::ByGrain {
                 grain,
                 rows: rows.into_iter().map(marked).collect(),
                 origin,
             }
         }
-        Layer::Raw(definition) => Layer::Overwriting(definition),
+        MapLayer::Raw(definition) => MapLayer::Overwriting(definition),
         other => other,
     });
     changed.collect()
 }
 
 /// The blocks of a layer.
-fn blocks(layer: &Layer) -> Vec<&Block> {
+fn blocks(layer: &MapLayer) -> Vec<&Block> {
     match layer {
-        Layer::Always(block, _) => vec![block],
-        Layer::ByGrain { rows, .. } => rows.iter().map(|row| &row.block).collect(),
-        Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => Vec::new(),
+        MapLayer::Always(block, _) => vec![block],
+        MapLayer::ByGrain { rows, .. } => rows.iter().map(|row| &row.block).collect(),
+        MapLayer::Left(_) | MapLayer::Raw(_) | MapLayer::Overwriting(_) => Vec::new(),
     }
 }
 

@@ -13,12 +13,16 @@ mod yaml;
 
 use mapstack::{Error, ErrorKind, Result};
 
-use crate::propose::Form;
+use crate::propose::ProposalForm;
 use crate::template::FormulaTemplate;
 use crate::{Formula, Proposal};
 
 /// The proposal for a formula of tables.
-pub(crate) fn propose(formula: &Formula, map: &FormulaTemplate, form: Form) -> Result<Proposal> {
+pub(crate) fn propose(
+    formula: &Formula,
+    map: &FormulaTemplate,
+    form: ProposalForm,
+) -> Result<Proposal> {
     if formula.paths().any(|path| path.starts_with("parameters/")) {
         let message = format!("salt://{} has tables and parameters/", formula.name());
         return Err(Error::new(ErrorKind::Unsupported, message)

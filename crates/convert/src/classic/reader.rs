@@ -7,7 +7,7 @@ use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind, Ta
 
 use super::filter_by::filter_by;
 use super::imports::Imports;
-use super::layer::{Layer, Origin};
+use super::layer::{MapLayer, TablePlace};
 use super::stop::Obstacle;
 use crate::Formula;
 use crate::table;
@@ -28,14 +28,14 @@ pub(crate) enum Bound<'m> {
     /// The result of a source definition.
     Source(String),
     /// Layers, by a number that aliases share.
-    Layers(usize, Vec<Layer>),
+    Layers(usize, Vec<MapLayer>),
     /// Nothing, or an empty mapping.
     Nothing,
 }
 
 /// The identity of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Table {
+enum TableIdentity {
     File(String),
     /// The place of its data in the map.
     InMap(u32),
@@ -54,7 +54,7 @@ pub(crate) struct Reader<'m> {
     /// The spans of the statements whose meaning is in the names.
     pub read: Vec<Span>,
     /// Layers of entries of tables that statements add to, by table and key.
-    parts: HashMap<(Table, String), (usize, Vec<Layer>)>,
+    parts: HashMap<(TableIdentity, String), (usize, Vec<MapLayer>)>,
     /// The order in which names were set.
     pub order: Vec<String>,
     numbers: usize,
@@ -68,7 +68,7 @@ pub(crate) struct Reader<'m> {
 pub(crate) struct Main {
     pub name: String,
     pub number: usize,
-    pub layers: Vec<Layer>,
+    pub layers: Vec<MapLayer>,
     /// All names of it.
     pub aliases: Vec<String>,
 }
@@ -258,9 +258,12 @@ impl<'m> Reader<'m> {
         let key = key.ok_or_else(unknown)?;
         let bound = self.value(table)?;
         let (table, origin) = match &bound {
-            Bound::File(path) => (Table::File(path.clone()), Origin::File(path.clone())),
-            Bound::Data(data) => (Table::InMap(data.span.start), Origin::map()),
-            Bound::Yaml(_, at) => (Table::InMap(at.start), Origin::map()),
+            Bound::File(path) => (
+                TableIdentity::File(path.clone()),
+                TablePlace::File(path.clone()),
+            ),
+            Bound::Data(data) => (TableIdentity::InMap(data.span.start), TablePlace::map()),
+            Bound::Yaml(_, at) => (TableIdentity::InMap(at.start), TablePlace::map()),
             _ => return Err(unknown()),
         };
         let known = (table, key.to_owned());
@@ -276,7 +279,7 @@ impl<'m> Reader<'m> {
             }
         };
         let layers = layers.ok_or_else(|| match &origin {
-            Origin::File(path) => Obstacle::new(format!("{path} has no `{key}`"), span),
+            TablePlace::File(path) => Obstacle::new(format!("{path} has no `{key}`"), span),
             _ => Obstacle::new(format!("the table has no `{key}`"), span),
         })?;
         let number = self.number();
@@ -285,7 +288,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The layers of an entry of a mapping in the map.
-    fn layers_of_entry(&mut self, data: &'m Expr, key: &str) -> KnownNames<Option<Vec<Layer>>> {
+    fn layers_of_entry(&mut self, data: &'m Expr, key: &str) -> KnownNames<Option<Vec<MapLayer>>> {
         let ExprKind::Dict(entries) = &data.kind else {
             return Ok(None);
         };
@@ -298,14 +301,14 @@ impl<'m> Reader<'m> {
     /// Add layers to a mapping, under all its names.
     ///
     /// With `overwrites` each of their keys replaces what the mapping has, as `dict.update` does.
-    pub(super) fn extend(&mut self, number: usize, layers: Vec<Layer>, overwrites: bool) {
+    pub(super) fn extend(&mut self, number: usize, layers: Vec<MapLayer>, overwrites: bool) {
         let named = self.names.values_mut().filter_map(|bound| match bound {
             Bound::Layers(other, of) if *other == number => Some(of),
             _ => None,
         });
         let parts = self.parts.values_mut();
         let parts = parts.filter_map(|(other, of)| (*other == number).then_some(of));
-        let mut all: Vec<&mut Vec<Layer>> = named.chain(parts).collect();
+        let mut all: Vec<&mut Vec<MapLayer>> = named.chain(parts).collect();
         let layers = match all.first() {
             Some(below) if overwrites => super::layer::overwriting(below, layers),
             _ => layers,
@@ -321,21 +324,25 @@ impl<'m> Reader<'m> {
     }
 
     /// The entries of a file of the formula, or of a block of YAML.
-    pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> KnownNames<Vec<table::Row>> {
+    pub fn rows_of(&self, bound: &Bound<'_>, span: Span) -> KnownNames<Vec<table::TableRow>> {
         let (text, origin) = self.text_of(bound, span)?;
         let rows = table::rows(text).map_err(|why| origin.stop(&why, span))?;
         Ok(match origin {
-            Origin::File(_) => rows,
-            _ => rows.into_iter().map(table::Row::with_header).collect(),
+            TablePlace::File(_) => rows,
+            _ => rows.into_iter().map(table::TableRow::with_header).collect(),
         })
     }
 
     /// The text of a file or of a block of YAML.
-    fn text_of<'a>(&'a self, bound: &'a Bound<'_>, span: Span) -> KnownNames<(&'a str, Origin)> {
+    fn text_of<'a>(
+        &'a self,
+        bound: &'a Bound<'_>,
+        span: Span,
+    ) -> KnownNames<(&'a str, TablePlace)> {
         match bound {
-            Bound::Yaml(text, _) => Ok((text, Origin::map())),
+            Bound::Yaml(text, _) => Ok((text, TablePlace::map())),
             Bound::File(path) => match self.formula.text(path) {
-                Some(text) => Ok((text, Origin::File(path.clone()))),
+                Some(text) => Ok((text, TablePlace::File(path.clone()))),
                 None => Err(Obstacle::new(format!("{path} is not text"), span)),
             },
             _ => Err(Obstacle::new("it computes a value", span)),
@@ -415,7 +422,7 @@ impl<'m> Reader<'m> {
                     Some(default) => self.layers(default)?,
                     None => Vec::new(),
                 };
-                layers.push(Layer::Raw(definition));
+                layers.push(MapLayer::Raw(definition));
                 Ok(Bound::Layers(self.number(), layers))
             }
             Some(_) => Err(Obstacle::new(
@@ -426,7 +433,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The layers that an expression is.
-    pub fn layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<Layer>> {
+    pub fn layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<MapLayer>> {
         let layers = self.all_layers(expr)?;
         // A map can double its layers with each statement.
         match layers.len() > MAX_LAYERS {
@@ -438,16 +445,16 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn all_layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<Layer>> {
+    fn all_layers(&mut self, expr: &'m Expr) -> KnownNames<Vec<MapLayer>> {
         match self.value(expr)? {
             Bound::Layers(_, layers) => Ok(layers),
-            Bound::Source(definition) => Ok(vec![Layer::Raw(definition)]),
+            Bound::Source(definition) => Ok(vec![MapLayer::Raw(definition)]),
             Bound::Nothing => Ok(Vec::new()),
             Bound::Data(data) => super::yaml::layers(self, data),
             bound @ (Bound::File(_) | Bound::Yaml(..)) => {
                 let (text, origin) = self.text_of(&bound, expr.span)?;
                 let mut block = table::whole(text).map_err(|why| origin.stop(&why, expr.span))?;
-                if block.header.is_empty() && !matches!(origin, Origin::File(_)) {
+                if block.header.is_empty() && !matches!(origin, TablePlace::File(_)) {
                     block.header = HEADER.into();
                 }
                 Ok(layers(block, origin))
@@ -462,7 +469,7 @@ impl<'m> Reader<'m> {
         name: &str,
         args: &'m Args,
         span: Span,
-    ) -> KnownNames<Vec<Layer>> {
+    ) -> KnownNames<Vec<MapLayer>> {
         let names: [&str; 2] = match name {
             "slsutil.merge" => ["obj_a", "obj_b"],
             _ => ["dest", "src"],
@@ -541,9 +548,9 @@ impl<'m> Reader<'m> {
 }
 
 /// The layers of a block, if it has values.
-fn layers(block: table::Block, origin: Origin) -> Vec<Layer> {
+fn layers(block: table::Block, origin: TablePlace) -> Vec<MapLayer> {
     match block.is_empty() {
         true => Vec::new(),
-        false => vec![Layer::Always(block, origin)],
+        false => vec![MapLayer::Always(block, origin)],
     }
 }

@@ -3,16 +3,16 @@
 use mapstack::minion::platforms;
 use mapstack::value::{Key, Map, Value};
 
-use super::layer::{Layer, Origin};
+use super::layer::{MapLayer, TablePlace};
 use crate::SharedValues;
 use crate::edit::EntryLines;
 use crate::leaves::{at, leaves, union, with};
-use crate::table::{Block, Row};
+use crate::table::{Block, TableRow};
 use crate::values::lines_of;
 
 /// Layers that repeat nothing of those below them, and the values that became defaults.
 pub(crate) struct DistinctLayers {
-    pub layers: Vec<Layer>,
+    pub layers: Vec<MapLayer>,
     /// The values that all entries of a table had; systems without an entry get them, too.
     pub shared: Option<SharedValues>,
 }
@@ -22,7 +22,7 @@ const OF_SYSTEM: [&str; 2] = ["os_family", "os"];
 
 impl DistinctLayers {
     /// The layers of a map. With `shares`, values that all entries of the first table have become defaults.
-    pub fn of(mut layers: Vec<Layer>, shares: bool) -> Self {
+    pub fn of(mut layers: Vec<MapLayer>, shares: bool) -> Self {
         let shared = match shares {
             true => share(&mut layers),
             false => None,
@@ -30,7 +30,7 @@ impl DistinctLayers {
         let systems = Systems::of(&layers);
         for at in 1..layers.len() {
             let (below, own) = layers.split_at_mut(at);
-            if let Layer::ByGrain { grain, rows, .. } = &mut own[0] {
+            if let MapLayer::ByGrain { grain, rows, .. } = &mut own[0] {
                 rows.iter_mut()
                     .for_each(|row| systems.drop_repeated(below, grain, row));
             }
@@ -40,16 +40,16 @@ impl DistinctLayers {
 }
 
 /// Make the values that all entries of the first table have a layer below it.
-fn share(layers: &mut Vec<Layer>) -> Option<SharedValues> {
+fn share(layers: &mut Vec<MapLayer>) -> Option<SharedValues> {
     let place = layers
         .iter()
-        .position(|layer| !matches!(layer, Layer::Always(..)))
+        .position(|layer| !matches!(layer, MapLayer::Always(..)))
         .filter(|at| *at <= 1)?;
-    let Layer::ByGrain { grain, rows, .. } = &layers[place] else {
+    let MapLayer::ByGrain { grain, rows, .. } = &layers[place] else {
         return None;
     };
     let known = match &layers[0] {
-        Layer::Always(block, _) => block.value.as_ref()?.as_map()?.clone(),
+        MapLayer::Always(block, _) => block.value.as_ref()?.as_map()?.clone(),
         _ => Map::new(),
     };
     let mut values = common(rows)?;
@@ -66,7 +66,7 @@ fn share(layers: &mut Vec<Layer>) -> Option<SharedValues> {
     };
     let added = Value::from(shared.values.clone());
     match &mut layers[0] {
-        Layer::Always(block, _) => {
+        MapLayer::Always(block, _) => {
             let mut all = known;
             union(&mut all, &shared.values);
             block.body.push_str(&lines_of(&added));
@@ -74,14 +74,17 @@ fn share(layers: &mut Vec<Layer>) -> Option<SharedValues> {
             block.whole = None;
         }
         _ => {
-            layers.insert(0, Layer::Always(Block::of_value(&added), Origin::Entries));
+            layers.insert(
+                0,
+                MapLayer::Always(Block::of_value(&added), TablePlace::Entries),
+            );
         }
     }
     Some(shared)
 }
 
 /// The values that all of several entries have, without those that have comments.
-fn common(rows: &[Row]) -> Option<Map> {
+fn common(rows: &[TableRow]) -> Option<Map> {
     let maps: Option<Vec<&Map>> = rows
         .iter()
         .map(|row| row.block.value.as_ref()?.as_map())
@@ -111,10 +114,10 @@ struct Systems(Vec<Map>);
 
 impl Systems {
     /// The platforms, if there are several tables, so that entries of one can repeat those of another.
-    fn of(layers: &[Layer]) -> Self {
+    fn of(layers: &[MapLayer]) -> Self {
         let tables = layers
             .iter()
-            .filter(|layer| matches!(layer, Layer::ByGrain { .. }));
+            .filter(|layer| matches!(layer, MapLayer::ByGrain { .. }));
         let platforms = match tables.count() {
             0 | 1 => &[],
             _ => platforms::all(),
@@ -126,7 +129,7 @@ impl Systems {
     }
 
     /// Take out of an entry what the layers below say, too.
-    fn drop_repeated(&self, below: &[Layer], grain: &str, row: &mut Row) {
+    fn drop_repeated(&self, below: &[MapLayer], grain: &str, row: &mut TableRow) {
         let Some(Value::Map(values)) = &row.block.value else {
             return;
         };
@@ -144,8 +147,8 @@ impl Systems {
     }
 
     /// The values that layers give systems whose grain has a value: one mapping for each kind of system, if they are known.
-    fn values_below(&self, below: &[Layer], grain: &str, value: &Key) -> Option<Vec<Map>> {
-        let is_always = |layer: &Layer| matches!(layer, Layer::Always(..));
+    fn values_below(&self, below: &[MapLayer], grain: &str, value: &Key) -> Option<Vec<Map>> {
+        let is_always = |layer: &MapLayer| matches!(layer, MapLayer::Always(..));
         if below.iter().all(is_always) {
             return Some(vec![values_of(below, &|_| None)?]);
         }
@@ -233,16 +236,16 @@ impl RepeatedValues {
 }
 
 /// The merged values of layers for a system.
-fn values_of(layers: &[Layer], system: &dyn Fn(&str) -> Option<Key>) -> Option<Map> {
+fn values_of(layers: &[MapLayer], system: &dyn Fn(&str) -> Option<Key>) -> Option<Map> {
     let mut merged = Map::new();
     for layer in layers {
         let block = match layer {
-            Layer::Always(block, _) => Some(block),
-            Layer::ByGrain { grain, rows, .. } => {
+            MapLayer::Always(block, _) => Some(block),
+            MapLayer::ByGrain { grain, rows, .. } => {
                 let own = system(grain)?;
                 rows.iter().find(|row| row.key == own).map(|row| &row.block)
             }
-            Layer::Left(_) | Layer::Raw(_) | Layer::Overwriting(_) => return None,
+            MapLayer::Left(_) | MapLayer::Raw(_) | MapLayer::Overwriting(_) => return None,
         };
         let Some(block) = block else { continue };
         if block.overwrites {

@@ -3,7 +3,7 @@
 use mapstack::value::{Key, Map, Value};
 use mapstack_render::jinja::ast::{Expr, ExprKind};
 
-use super::layer::{Layer, Origin};
+use super::layer::{MapLayer, TablePlace};
 use super::reader::{KnownNames, Reader};
 use super::stop::Obstacle;
 use crate::table::Block;
@@ -15,14 +15,14 @@ pub(crate) const GIVEN: [&str; 5] = ["salt", "grains", "pillar", "opts", "tplroo
 
 /// Values in which templates compute some.
 #[derive(Default)]
-struct Text {
+struct TemplatedText {
     lines: String,
     /// The names of the map that are used.
     needs: Vec<String>,
 }
 
 /// The layers of a mapping in the map: those of its entries, below their keys.
-pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Vec<Layer>> {
+pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<Vec<MapLayer>> {
     let ExprKind::Dict(entries) = &data.kind else {
         return Err(Obstacle::new(
             "it merges something other than a mapping",
@@ -43,11 +43,14 @@ pub(crate) fn layers<'m>(reader: &mut Reader<'m>, data: &'m Expr) -> KnownNames<
     }
     let mut all = Vec::new();
     if !own.is_empty() {
-        let mut text = Text::default();
+        let mut text = TemplatedText::default();
         for (key, value) in own {
             text.entry(reader, key, value)?;
         }
-        all.push(Layer::Always(text.block(reader, data)?, Origin::map()));
+        all.push(MapLayer::Always(
+            text.block(reader, data)?,
+            TablePlace::map(),
+        ));
     }
     for (name, layers) in nested {
         for layer in layers {
@@ -65,7 +68,7 @@ pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> KnownNames<Block> {
     if let Some(value) = literal(data) {
         return Ok(Block::of_value(&value));
     }
-    let mut text = Text::default();
+    let mut text = TemplatedText::default();
     if let ExprKind::Dict(entries) = &data.kind {
         for (key, value) in entries {
             text.entry(reader, key, value)?;
@@ -74,7 +77,7 @@ pub(crate) fn block(reader: &Reader<'_>, data: &Expr) -> KnownNames<Block> {
     text.block(reader, data)
 }
 
-impl Text {
+impl TemplatedText {
     fn entry(&mut self, reader: &Reader<'_>, key: &Expr, value: &Expr) -> KnownNames<()> {
         let name = literal(key).and_then(|key| Key::try_from(&key).ok());
         let name = name.ok_or_else(|| Obstacle::new("it computes a key", key.span))?;
@@ -118,7 +121,7 @@ impl Text {
         let ExprKind::Dict(entries) = &value.kind else {
             return Ok(self.computed(reader, value));
         };
-        let mut inner = Text::default();
+        let mut inner = TemplatedText::default();
         for (key, value) in entries {
             inner.entry(reader, key, value)?;
         }

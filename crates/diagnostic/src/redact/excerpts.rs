@@ -18,10 +18,10 @@ const AROUND: usize = 3;
 /// The lines that are wanted of files, and what no line may show.
 pub struct Excerpts {
     secrets: Secrets,
-    files: BTreeMap<String, Lines>,
+    files: BTreeMap<String, ExcerptLines>,
 }
 
-struct Lines {
+struct ExcerptLines {
     text: Arc<str>,
     wanted: BTreeSet<usize>,
     hidden: Vec<Range<usize>>,
@@ -82,12 +82,14 @@ impl Excerpts {
         }
     }
 
-    fn lines_of(&mut self, file: &str, text: &Arc<str>) -> &mut Lines {
-        self.files.entry(file.into()).or_insert_with(|| Lines {
-            text: text.clone(),
-            wanted: BTreeSet::new(),
-            hidden: Vec::new(),
-        })
+    fn lines_of(&mut self, file: &str, text: &Arc<str>) -> &mut ExcerptLines {
+        self.files
+            .entry(file.into())
+            .or_insert_with(|| ExcerptLines {
+                text: text.clone(),
+                wanted: BTreeSet::new(),
+                hidden: Vec::new(),
+            })
     }
 
     /// The lines that are wanted, by file and number; long ones are [cut].

@@ -23,7 +23,7 @@ const EXCERPT: &str = "of the rendered text";
 
 /// All secret texts, in every form in which messages and files show them.
 #[derive(Debug, Clone)]
-pub(crate) struct Search {
+pub(crate) struct SecretSearch {
     forms: Option<AhoCorasick>,
     /// For each form, the index of its secret in `texts`.
     owners: Vec<usize>,
@@ -38,7 +38,7 @@ pub(crate) struct SecretSpan<'s> {
     pub secret: &'s str,
 }
 
-impl Search {
+impl SecretSearch {
     pub fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut texts: Vec<String> = texts
             .filter(|text| text.len() >= TELLING_REST)
@@ -64,7 +64,7 @@ impl Search {
                 .ok()
         };
         let forms = if patterns.is_empty() { None } else { build() };
-        Search {
+        SecretSearch {
             forms,
             owners,
             texts,
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     fn scrubbed(secrets: &[&str], text: &str) -> String {
-        let search = Search::new(secrets.iter().copied());
+        let search = SecretSearch::new(secrets.iter().copied());
         let (mut shown, mut at) = (String::new(), 0);
         for hit in search.hits(text) {
             shown.push_str(&text[at..hit.range.start]);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_word_is_a_secret_only_as_a_value() {
-        let search = Search::new(["secret", "Hunter"].into_iter());
+        let search = SecretSearch::new(["secret", "Hunter"].into_iter());
         let hidden = |text: &str| {
             let message = Message::new(text);
             search.hits(text).iter().any(|hit| message.has_value(hit))

@@ -14,7 +14,7 @@ use sha2::Sha256;
 
 use crate::message::MaskedTexts;
 use crate::redact::policy::{Policy, is_encrypted};
-use crate::redact::search::{Message, Search};
+use crate::redact::search::{Message, SecretSearch};
 use crate::redact::{stars, texts};
 
 /// A text of the pillar this short says nothing by itself.
@@ -45,7 +45,7 @@ pub struct Secrets {
     texts: HashSet<String, RandomState>,
     /// The keys that facts have, which are shown.
     keys: HashSet<String, RandomState>,
-    search: OnceLock<Search>,
+    search: OnceLock<SecretSearch>,
     /// Texts of files that were quoted last, without what is secret by now.
     quoted: Arc<Mutex<MaskedTexts>>,
     everything_shown: bool,
@@ -299,9 +299,9 @@ impl Secrets {
         self.texts.contains(text.trim()) || self.search().finds(text)
     }
 
-    fn search(&self) -> &Search {
+    fn search(&self) -> &SecretSearch {
         self.search
-            .get_or_init(|| Search::new(self.texts.iter().map(String::as_str)))
+            .get_or_init(|| SecretSearch::new(self.texts.iter().map(String::as_str)))
     }
 
     /// The text that is printed in place of a secret; `None` for what is not secret. Mappings and lists are taken for

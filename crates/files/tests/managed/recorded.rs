@@ -8,7 +8,7 @@ use mapstack::loader::Roots;
 use mapstack::minion::{Minion, Part};
 use mapstack::value::pytext::base64;
 use mapstack::value::{Map, Value, json};
-use mapstack_files::{Content, Kind, ManagedFile, ManagedFiles, Reason};
+use mapstack_files::{Content, ManagedFile, ManagedFiles, ManagedKind, Reason};
 
 fn map<'m>(of: &'m Map, name: &str) -> &'m Map {
     of.get(name).and_then(Value::as_map).unwrap()
@@ -72,7 +72,7 @@ fn ours(files: &ManagedFiles<'_>, all: &[&ManagedFile]) -> Result<(Vec<Value>, b
             Content::Bytes(bytes) => Some(Value::from(base64::encode(&bytes))),
             Content::Nothing => None,
         };
-        if !matches!(file.kind, Kind::File | Kind::Link) {
+        if !matches!(file.kind, ManagedKind::File | ManagedKind::Link) {
             continue;
         }
         let text = |value: &Option<String>| value.as_deref().map_or(Value::None, Value::from);

@@ -53,12 +53,12 @@ pub(super) struct CausePiece {
     /// Its own position.
     pub spot: ValuePosition,
     /// The parts that templates printed into it.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CausePart>,
 }
 
 /// A part of a value or a line.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct CausePart {
     pub expression: Option<String>,
     /// The keys to it in the value of the expression.
     pub path: Vec<Key>,
@@ -66,14 +66,14 @@ pub(super) struct Part {
     pub spot: ValuePosition,
 }
 
-impl Part {
+impl CausePart {
     /// True if another part is the same one of the same expression.
-    fn is_of(&self, other: &Part) -> bool {
+    fn is_of(&self, other: &CausePart) -> bool {
         self.expression == other.expression && self.path == other.path
     }
 
     /// True if another part is the same one and has the same value.
-    fn is_same(&self, other: &Part) -> bool {
+    fn is_same(&self, other: &CausePart) -> bool {
         let has_same_value = match (&self.value, &other.value) {
             (Some(own), Some(other)) => own.is_same(other),
             _ => false,
@@ -95,13 +95,13 @@ impl CausePiece {
     /// such, the condition or loop around it.
     fn causes(&self, others: &[&CausePiece], lines: LinesOfBothSides<'_>) -> Vec<Cause> {
         let other_parts = || others.iter().flat_map(|other| &other.parts);
-        let is_other = |part: &&Part| !other_parts().any(|other| part.is_same(other));
-        let differ: Vec<&Part> = self.parts.iter().filter(is_other).collect();
+        let is_other = |part: &&CausePart| !other_parts().any(|other| part.is_same(other));
+        let differ: Vec<&CausePart> = self.parts.iter().filter(is_other).collect();
         let is_there = others.iter().any(|other| self.is_of_line(other));
         let mut causes: Vec<Cause> = match (self.edited(is_there, lines), &differ[..]) {
             (Some(edited), differ) => {
                 // An expression that is there in both states has another value as well.
-                let is_kept = |part: &&&Part| {
+                let is_kept = |part: &&&CausePart| {
                     part.expression.is_some() && other_parts().any(|other| other.is_of(part))
                 };
                 let kept = differ.iter().filter(is_kept).map(|part| part.cause());
@@ -112,7 +112,7 @@ impl CausePiece {
                 let around = around.filter(|_| !is_there && !lines.there.is_empty());
                 vec![around.unwrap_or_else(|| self.own())]
             }
-            (None, []) => self.parts.iter().map(Part::cause).collect(),
+            (None, []) => self.parts.iter().map(CausePart::cause).collect(),
             (None, differ) => differ.iter().map(|part| part.cause()).collect(),
         };
         causes.retain(|cause| {
@@ -150,7 +150,7 @@ impl CausePiece {
         let Some(counterpart) = lines.there.place(line_text(place)) else {
             return Some(self.own());
         };
-        let is_in = |block: &Cause, lines: &Lines<'_>| match &block.spot {
+        let is_in = |block: &Cause, lines: &LinesByText<'_>| match &block.spot {
             ValuePosition::File { place, .. } => lines.place(line_text(place)).is_some(),
             _ => true,
         };
@@ -200,30 +200,32 @@ fn line_text(place: &Place) -> &str {
 
 /// The lines of files, by their texts.
 #[derive(Default)]
-pub(super) struct Lines<'t>(HashMap<&'t str, (&'t Place, usize)>);
+pub(super) struct LinesByText<'t>(HashMap<&'t str, (&'t Place, usize)>);
 
 /// The lines of the files in the state of the files at hand and in the other one.
 #[derive(Clone, Copy)]
 pub(super) struct LinesOfBothSides<'l> {
-    pub here: &'l Lines<'l>,
-    pub there: &'l Lines<'l>,
+    pub here: &'l LinesByText<'l>,
+    pub there: &'l LinesByText<'l>,
 }
 
 /// The lines of files, read once for all changes of the same files.
 #[derive(Default)]
-pub(super) struct KnownLines<'t>(RefCell<HashMap<Vec<*const u8>, Rc<Lines<'t>>>>);
+pub(super) struct KnownLines<'t>(RefCell<HashMap<Vec<*const u8>, Rc<LinesByText<'t>>>>);
 
 impl<'t> KnownLines<'t> {
     /// The lines of the files that places are in.
-    pub fn of(&self, places: &'t [Place]) -> Rc<Lines<'t>> {
+    pub fn of(&self, places: &'t [Place]) -> Rc<LinesByText<'t>> {
         let texts = places.iter().map(|place| place.source.as_ptr());
         let mut known = self.0.borrow_mut();
         let lines = known.entry(texts.collect());
-        lines.or_insert_with(|| Rc::new(Lines::of(places))).clone()
+        lines
+            .or_insert_with(|| Rc::new(LinesByText::of(places)))
+            .clone()
     }
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LinesByText<'t> {
     fn of(places: &'t [Place]) -> Self {
         let mut lines = HashMap::new();
         for place in places {
@@ -233,7 +235,7 @@ impl<'t> Lines<'t> {
                 start += line.len();
             }
         }
-        Lines(lines)
+        LinesByText(lines)
     }
 
     fn is_empty(&self) -> bool {
@@ -325,10 +327,10 @@ pub(super) fn causes<'t>(
 /// The causes of parts that templates printed.
 fn of_parts(pieces: &[CausePiece]) -> Vec<Cause> {
     let parts = pieces.iter().flat_map(|piece| &piece.parts);
-    without_repeats(parts.map(Part::cause).collect())
+    without_repeats(parts.map(CausePart::cause).collect())
 }
 
-fn on_side<'l>(lines: &'l [Rc<Lines<'l>>; 2], side: usize) -> LinesOfBothSides<'l> {
+fn on_side<'l>(lines: &'l [Rc<LinesByText<'l>>; 2], side: usize) -> LinesOfBothSides<'l> {
     LinesOfBothSides {
         here: &lines[side],
         there: &lines[1 - side],

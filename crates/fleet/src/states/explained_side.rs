@@ -17,7 +17,7 @@ use mapstack_lineage::{
 use mapstack_states::GotSls;
 
 use super::arguments::attribute;
-use super::causes::{Cause, CausePiece, KnownLines, LinesOfBothSides, Part, in_file};
+use super::causes::{Cause, CausePart, CausePiece, KnownLines, LinesOfBothSides, in_file};
 use super::compare::{FileChange, StateChange};
 use super::hunks::{Hunk, hunks};
 use super::plan::{PlannedFile, PlannedText, StateName};
@@ -111,7 +111,7 @@ impl ExplainedStateSide {
         };
         match &id.parts[..] {
             [] => id.blocks().into_iter().take(1).collect(),
-            parts => parts.iter().map(Part::cause).collect(),
+            parts => parts.iter().map(CausePart::cause).collect(),
         }
     }
 }
@@ -149,7 +149,7 @@ pub(super) fn explained(
         };
         Some(((sls.saltenv.clone(), sls.name.clone()), file))
     };
-    let mut side = Side {
+    let mut side = AskedSide {
         explainer: StatesExplainer::new(engine, minion, &high, settled),
         files: managed.all(),
         managed,
@@ -180,7 +180,7 @@ impl ChangedStates<'_> {
 }
 
 /// One state of the files, while it is asked.
-struct Side<'x> {
+struct AskedSide<'x> {
     explainer: StatesExplainer<'x>,
     managed: ManagedFiles<'x>,
     files: Vec<ManagedFile>,
@@ -189,7 +189,7 @@ struct Side<'x> {
     sls: Arc<SlsTexts>,
 }
 
-impl Side<'_> {
+impl AskedSide<'_> {
     fn all(&mut self, asked: &ChangedStates<'_>, names: &[&StateName]) -> Vec<ExplainedStateSide> {
         let ids: Vec<Key> = names.iter().map(|name| Key::from(&*name.id)).collect();
         let mut states = self.explainer.states(&ids);
@@ -326,7 +326,7 @@ const MAX_PARTS: usize = 1_000;
 struct OfFile<'l> {
     lineage: &'l Lineage,
     /// The last expression that printed a container, with its parts.
-    last: Option<(String, Value, Vec<Part>)>,
+    last: Option<(String, Value, Vec<CausePart>)>,
 }
 
 impl OfFile<'_> {
@@ -367,8 +367,8 @@ impl OfFile<'_> {
     }
 
     /// The scalars in the value of an expression.
-    fn parts(&self, expression: &str, at: &[Key]) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn parts(&self, expression: &str, at: &[Key]) -> Vec<CausePart> {
+        let mut parts: Vec<CausePart> = Vec::new();
         self.lineage.visit_below(at, &mut |path, known| {
             let is_inside = match &known.value {
                 Value::Map(map) => map.is_empty(),
@@ -396,9 +396,9 @@ fn piece(known: &Ancestry) -> CausePiece {
     }
 }
 
-fn parts_of(known: &Ancestry, expression: Option<&str>, path: &[Key]) -> Vec<Part> {
+fn parts_of(known: &Ancestry, expression: Option<&str>, path: &[Key]) -> Vec<CausePart> {
     let sources = known.sources().into_iter();
-    let parts = sources.map(|(value, spot)| Part {
+    let parts = sources.map(|(value, spot)| CausePart {
         expression: expression.map(str::to_owned),
         path: path.to_vec(),
         value: value.cloned(),

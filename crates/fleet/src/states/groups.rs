@@ -9,7 +9,7 @@ use mapstack::minion::Minion;
 use super::causes::{KnownLines, StateCauses, causes};
 use super::compare::StateChange;
 use super::explained_side::{ChangedStates, ExplainedStateSide, explained};
-use super::pair::{Places, PlanChange, StatesPair};
+use super::pair::{PlanChange, StatePlaces, StatesPair};
 use super::reactions::Reaction;
 use super::unknown::UnknownCause;
 use crate::departed::{Departed, DepartedPart, DepartedUse};
@@ -23,7 +23,7 @@ pub struct StatesGroup {
     /// The change.
     pub change: PlanChange,
     /// The place of the state before and after.
-    pub places: Places,
+    pub places: StatePlaces,
     /// The sls that are run in which it changes; none if it is in what top files give.
     pub runs: BTreeSet<String>,
     /// The minions, in order.
@@ -284,7 +284,7 @@ impl StateGroups {
         state: usize,
         pair: &StatesPair,
         change: &PlanChange,
-        places: &Places,
+        places: &StatePlaces,
         example: &Arc<Example>,
     ) -> usize {
         let is_run = pair.sls.is_some();

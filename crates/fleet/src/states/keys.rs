@@ -86,7 +86,7 @@ fn digest(text: &str, bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mapstack_files::{Attributes, Kind};
+    use mapstack_files::{Attributes, ManagedKind};
 
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
         let [old, new] = texts.map(|text| {
             Some(PlannedFile {
                 path: "/etc/app".into(),
-                kind: Kind::File,
+                kind: ManagedKind::File,
                 attributes: Attributes::default(),
                 source: None,
                 text: PlannedText::Bytes(text.as_bytes().into()),

@@ -20,7 +20,7 @@ pub struct StatesPair {
     /// The sls that is run, if it is not what top files give.
     pub(crate) sls: Option<String>,
     /// The changes, each with its places.
-    pub(crate) changes: Vec<(PlanChange, Places)>,
+    pub(crate) changes: Vec<(PlanChange, StatePlaces)>,
     /// The outcomes that are unknown in both plans, and the sources that do not count.
     pub(crate) rest: PlanChanges,
     /// The functions and arguments that the states use and that left Salt.
@@ -39,7 +39,7 @@ impl std::fmt::Debug for StatesPair {
 }
 
 /// The place of a state before and after.
-pub type Places = [Option<String>; 2];
+pub type StatePlaces = [Option<String>; 2];
 
 /// A change of what states do.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,35 +9,35 @@ use super::plan::{PlannedState, StateName};
 pub(super) type StatePositions = (Option<usize>, Option<usize>);
 
 /// The parts of a name that have to be equal, and how many states may share them.
-struct Level {
+struct NameLevel {
     parts: fn(&StateName) -> [&str; 6],
     /// Only the one state with these parts on each side is paired.
     only_one: bool,
 }
 
 /// From what tells a state apart down to what little is left of it, if its name, its function, its sls or its ID changed.
-const LEVELS: [Level; 6] = [
-    Level {
+const LEVELS: [NameLevel; 6] = [
+    NameLevel {
         parts: |n| [&n.saltenv, &n.sls, &n.id, &n.module, &n.function, &n.name],
         only_one: false,
     },
-    Level {
+    NameLevel {
         parts: |n| [&n.saltenv, &n.sls, &n.id, &n.module, &n.function, ""],
         only_one: false,
     },
-    Level {
+    NameLevel {
         parts: |n| [&n.saltenv, &n.sls, &n.id, &n.module, "", &n.name],
         only_one: true,
     },
-    Level {
+    NameLevel {
         parts: |n| ["", "", &n.id, &n.module, &n.function, &n.name],
         only_one: true,
     },
-    Level {
+    NameLevel {
         parts: |n| [&n.saltenv, &n.sls, "", &n.module, &n.function, &n.name],
         only_one: true,
     },
-    Level {
+    NameLevel {
         parts: |n| ["", "", "", &n.module, &n.function, &n.name],
         only_one: true,
     },

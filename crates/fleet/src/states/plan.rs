@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::Error;
 use mapstack::trace::FileRead;
 use mapstack::value::{Map, MapKind, Str, Value};
-use mapstack_files::{Attributes, Content, FileOfMinion, Kind, ManagedFile, Reason};
+use mapstack_files::{Attributes, Content, FileOfMinion, ManagedFile, ManagedKind, Reason};
 use mapstack_states::compile::Requisite;
 use mapstack_states::{Compiled, LowRun};
 
@@ -71,7 +71,7 @@ pub struct PlannedFile {
     /// The path on the minion.
     pub path: String,
     /// The kind of thing that it is.
-    pub kind: Kind,
+    pub kind: ManagedKind,
     /// The owner, the mode and the like.
     pub attributes: Attributes,
     /// The source that counts.

@@ -465,20 +465,20 @@ fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<FileAc
 }
 
 /// The plans of the sls that top files give a minion, each compiled alone.
-pub(crate) struct Parts {
+pub(crate) struct SlsPlans {
     /// The plans that compile, in the order of the top files.
     pub plans: IndexMap<(String, String), Arc<SharedPlan>>,
     /// The sls that do not, with those that they include.
     refused: HashSet<(String, String)>,
 }
 
-impl Parts {
+impl SlsPlans {
     /// The parts of a minion's states.
     pub(crate) fn of(
         whole: &SharedPlan,
         plan: impl Fn(&(String, String)) -> Arc<SharedPlan>,
     ) -> Self {
-        let mut parts = Parts {
+        let mut parts = SlsPlans {
             plans: IndexMap::new(),
             refused: HashSet::new(),
         };
@@ -496,7 +496,7 @@ impl Parts {
 
     /// The plans to compare with the other side's. An sls that only this side is given is left out if the other side
     /// has a part of it in an sls that does not compile: its states may have been there before.
-    pub(crate) fn comparable(&self, other: &Parts) -> Vec<Arc<SharedPlan>> {
+    pub(crate) fn comparable(&self, other: &SlsPlans) -> Vec<Arc<SharedPlan>> {
         let plans = self.plans.iter().filter(|(run, plan)| {
             other.plans.contains_key(*run) || !plan.sls().any(|sls| other.refused.contains(&sls))
         });

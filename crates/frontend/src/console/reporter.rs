@@ -160,7 +160,7 @@ impl Reporter {
 
     /// A linter's finding for standard output.
     #[must_use]
-    pub fn finding(&self, report: &mapstack_lint::Report, finding: &Finding) -> String {
+    pub fn finding(&self, report: &mapstack_lint::LintReport, finding: &Finding) -> String {
         let level = match finding.level {
             mapstack_lint::Level::Error => Level::ERROR,
             mapstack_lint::Level::Warning => Level::WARNING,

@@ -13,10 +13,10 @@ use nix::unistd::{AccessFlags, User, access, geteuid};
 use crate::host::args::{
     Result, expand_home, home, listed, map, pairs, required, truth_or, unsupported,
 };
-use crate::host::process::{self, ProcessOutcome, Setting};
-use crate::host::table::Table;
+use crate::host::process::{self, ProcessOutcome, ProcessSettings};
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("cmd.retcode", |call| {
         Ok(execute(call, true)?.returned("retcode"))
     }),
@@ -153,7 +153,7 @@ fn execute(call: &Call, merged: bool) -> Result<ProgramRun> {
     let given = CmdArgs::new(call)?;
     let cmd = required(given.0.get("cmd").cloned(), call, "cmd")?;
     let cwd = directory(&given)?;
-    let line = Line::new(&given, &cmd)?;
+    let line = CommandLine::new(&given, &cmd)?;
     let mut command = line.command()?;
     command.current_dir(&cwd);
     set_environment(&mut command, &given);
@@ -164,7 +164,7 @@ fn execute(call: &Call, merged: bool) -> Result<ProgramRun> {
     let hidden = given.truth("hide_output", false);
     let ended = process::run(
         command,
-        Setting {
+        ProcessSettings {
             stdin,
             merged,
             time,
@@ -190,7 +190,7 @@ fn execute(call: &Call, merged: bool) -> Result<ProgramRun> {
 }
 
 /// The result of a program that did not end in time, if the call set that time.
-fn late(line: &Line, timeout: Option<String>) -> Result<Map> {
+fn late(line: &CommandLine, timeout: Option<String>) -> Result<Map> {
     let shown = line.shown();
     let Some(timeout) = timeout else {
         let message = format!("{shown} did not end within {} seconds", TIMEOUT.as_secs());
@@ -306,7 +306,7 @@ fn time(given: &CmdArgs) -> Result<(Duration, Option<String>)> {
 const LONGEST: f64 = 3600.0;
 
 /// The command to run.
-enum Line {
+enum CommandLine {
     /// Words, the first of which is the program.
     Words(Vec<String>),
     /// Text for a shell, and its arguments.
@@ -317,7 +317,7 @@ enum Line {
     },
 }
 
-impl Line {
+impl CommandLine {
     fn new(given: &CmdArgs, cmd: &Value) -> Result<Self> {
         let shell = given
             .get("shell")
@@ -334,7 +334,7 @@ impl Line {
         if given.get("python_shell") == Some(&Value::Bool(true)) {
             let mut words = words.unwrap_or_else(|| vec![cmd.to_string()]).into_iter();
             let text = words.next().unwrap_or_default();
-            return Ok(Line::Shell {
+            return Ok(CommandLine::Shell {
                 shell,
                 text,
                 rest: words.collect(),
@@ -345,12 +345,12 @@ impl Line {
             None => shlex::split(&cmd.to_string())
                 .map_err(|e| CallError::python("ValueError", e.to_string()))?,
         };
-        Ok(Line::Words(words))
+        Ok(CommandLine::Words(words))
     }
 
     fn command(&self) -> Result<Command> {
         match self {
-            Line::Words(words) => {
+            CommandLine::Words(words) => {
                 let Some((program, rest)) = words.split_first() else {
                     return Err(CallError::python("IndexError", "list index out of range")
                         .with_help("the command is empty"));
@@ -359,7 +359,7 @@ impl Line {
                 command.args(rest);
                 Ok(command)
             }
-            Line::Shell { shell, text, rest } => {
+            CommandLine::Shell { shell, text, rest } => {
                 let mut command = Command::new(shell);
                 command.arg("-c").arg(text).args(rest);
                 // Python passes the shell its full path.
@@ -371,8 +371,8 @@ impl Line {
 
     fn shown(&self) -> String {
         match self {
-            Line::Words(words) => words.iter().collect::<Value>().repr(),
-            Line::Shell { text, .. } => text.clone(),
+            CommandLine::Words(words) => words.iter().collect::<Value>().repr(),
+            CommandLine::Shell { text, .. } => text.clone(),
         }
     }
 }

@@ -4,9 +4,9 @@ use mapstack::Call;
 use mapstack::value::{Map, Value};
 
 use crate::host::args::{Result, required};
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("environ.get", get),
     ("environ.has_value", has_value),
     ("environ.item", item),

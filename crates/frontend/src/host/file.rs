@@ -14,9 +14,9 @@ use crate::host::args::{
     Result, only_path, os_error, path, path_value, real_path, required, text, text_or, truth_or,
 };
 use crate::host::find;
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("file.access", may_access),
     ("file.contains", contains),
     ("file.contains_regex", contains_regex),

@@ -8,9 +8,9 @@ use mapstack::value::{Key, Value};
 use mapstack::{Call, CallError, regex_matches, regex_of_name, types_of_files};
 
 use crate::host::args::{Result, expand_home, path_value, required, text, unsupported};
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[("file.find", find), ("list_files", list_files)];
+pub(crate) const TABLE: FunctionTable = &[("file.find", find), ("list_files", list_files)];
 
 /// Entries that one call looks at.
 const MAX_ENTRIES: usize = 500_000;

@@ -9,10 +9,10 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError};
 
 use crate::host::args::{Result, text, truth_or};
-use crate::host::process::{self, ProcessOutcome, Setting};
-use crate::host::table::Table;
+use crate::host::process::{self, ProcessOutcome, ProcessSettings};
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[("gpg.decrypt", decrypt)];
+pub(crate) const TABLE: FunctionTable = &[("gpg.decrypt", decrypt)];
 
 /// The time that the program has.
 const TIME: Duration = Duration::from_secs(60);
@@ -66,17 +66,17 @@ fn decrypt(call: &Call) -> Result<Value> {
 type Question = (Option<String>, String);
 
 /// The bytes of a message; `None` if gpg cannot decrypt it, and an error if gpg cannot be run.
-type Answer = std::result::Result<Option<Arc<[u8]>>, String>;
+type GpgAnswer = std::result::Result<Option<Arc<[u8]>>, String>;
 
 /// Ask gpg.
-fn gpg((home, message): &Question) -> Answer {
+fn gpg((home, message): &Question) -> GpgAnswer {
     let mut command = Command::new("gpg");
     if let Some(home) = home {
         command.args(["--homedir", home]);
     }
     // gpg must not ask for a passphrase.
     command.args(["--batch", "--no-tty", "--decrypt"]);
-    let setting = Setting {
+    let setting = ProcessSettings {
         stdin: Some(message.clone().into_bytes()),
         merged: false,
         time: TIME,
@@ -99,14 +99,18 @@ const MOST_KNOWN: usize = 4096;
 const FAILURE: Duration = Duration::from_secs(20);
 
 /// An answer and when it was given, once there is one.
-type DatedAnswer = Arc<OnceLock<(Answer, Instant)>>;
+type DatedAnswer = Arc<OnceLock<(GpgAnswer, Instant)>>;
 
 /// Answers by their questions. Each is asked once, however many threads want it.
 #[derive(Default)]
 struct GpgAnswers(Mutex<HashMap<Question, DatedAnswer>>);
 
 impl GpgAnswers {
-    fn decrypted(&self, question: &Question, ask: impl FnOnce(&Question) -> Answer) -> Answer {
+    fn decrypted(
+        &self,
+        question: &Question,
+        ask: impl FnOnce(&Question) -> GpgAnswer,
+    ) -> GpgAnswer {
         let is_old = |kept: &DatedAnswer| {
             kept.get().is_some_and(|(answer, at)| {
                 !matches!(answer, Ok(Some(_))) && at.elapsed() > FAILURE

@@ -9,9 +9,9 @@ use sha1::Digest;
 
 use crate::host::args::{Result, expand_home, os_error, text, text_or};
 use crate::host::file::open;
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("file.get_hash", get_hash),
     ("file.get_sum", get_sum),
     ("file_hashsum", file_hashsum),

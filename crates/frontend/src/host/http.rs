@@ -12,9 +12,9 @@ use ureq::http::{HeaderMap, Request};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::host::args::{Result, errno, pairs, required, text, truth_or, unsupported};
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
+pub(crate) const TABLE: FunctionTable = &[("http.query", query), ("http_query", query)];
 
 /// Bytes of an answer.
 const LARGEST: u64 = 32 << 20;

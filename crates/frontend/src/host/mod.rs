@@ -66,10 +66,10 @@ use mapstack::{Call, CallError, Functions, Means};
 pub use permissions::{Permissions, UnknownName};
 pub use salt_call::{SaltCall, UnreadableCommand};
 
-use table::{Function, Table};
+use table::{FunctionTable, MachineCall};
 
 #[cfg(unix)]
-const TABLES: &[Table] = &[
+const TABLES: &[FunctionTable] = &[
     cmd::TABLE,
     environ::TABLE,
     file::TABLE,
@@ -90,7 +90,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     TABLES.iter().copied().flatten().map(|(name, _)| *name)
 }
 
-fn find_function(name: &str) -> Option<Function> {
+fn find_function(name: &str) -> Option<MachineCall> {
     TABLES
         .iter()
         .copied()

@@ -9,9 +9,9 @@ use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
 
 use crate::host::args::{Result, listed, map, required, text, truth_or, unsupported};
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("dns_check", dns_check),
     ("dnsutil.A", |call| resolved(call, SocketAddr::is_ipv4)),
     ("dnsutil.AAAA", |call| resolved(call, SocketAddr::is_ipv6)),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const LARGEST: u64 = 16 << 20;
 
 /// The settings of a program's run.
-pub(crate) struct Setting {
+pub(crate) struct ProcessSettings {
     /// The standard input; nothing if `None`.
     pub stdin: Option<Vec<u8>>,
     /// True if both outputs are one.
@@ -43,7 +43,7 @@ pub(crate) fn talkative() -> String {
 ///
 /// # Errors
 /// It could not be started, or listened to.
-pub(crate) fn run(mut command: Command, setting: Setting) -> io::Result<ProcessOutcome> {
+pub(crate) fn run(mut command: Command, setting: ProcessSettings) -> io::Result<ProcessOutcome> {
     let deadline = Instant::now() + setting.time;
     let (out, out_writer) = io::pipe()?;
     let (err, err_writer) = io::pipe()?;
@@ -148,7 +148,7 @@ mod tests {
         command.args(["-c", script]);
         run(
             command,
-            Setting {
+            ProcessSettings {
                 stdin: None,
                 merged: false,
                 time,

@@ -9,7 +9,7 @@ use mapstack::value::{Value, json};
 use mapstack::{Call, CallError, Functions};
 use mapstack_value::pytext::shlex;
 
-use crate::host::process::{self, ProcessOutcome, Setting};
+use crate::host::process::{self, ProcessOutcome, ProcessSettings};
 
 /// Calls handed to a command such as `salt-call --local`.
 ///
@@ -72,7 +72,7 @@ impl SaltCall {
         let mut command = Command::new(program);
         command.args(rest).arg("--out=json").args(arguments);
         let failed = |why: String| CallError::new(format!("{}: {why}", self.command.join(" ")));
-        let setting = Setting {
+        let setting = ProcessSettings {
             stdin: None,
             merged: false,
             time: TIMEOUT,

@@ -9,9 +9,9 @@ use nix::unistd::{Gid, Group, Uid, User};
 
 use crate::host::args::{Result, os_error, path, path_value, real_path, truth_or};
 use crate::host::hash;
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("file.get_gid", |call| one(call, "gid")),
     ("file.get_group", |call| one(call, "group")),
     ("file.get_mode", |call| one(call, "mode")),

@@ -4,7 +4,7 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError};
 
 /// A function or filter.
-pub(crate) type Function = fn(&Call) -> Result<Value, CallError>;
+pub(crate) type MachineCall = fn(&Call) -> Result<Value, CallError>;
 
 /// Functions by their full names.
-pub(crate) type Table = &'static [(&'static str, Function)];
+pub(crate) type FunctionTable = &'static [(&'static str, MachineCall)];

@@ -8,9 +8,9 @@ use nix::unistd::{Gid, Group, User, geteuid, getgrouplist};
 
 use crate::host::args::{Result, map, path_value, text, unsupported};
 use crate::host::stat::group_name;
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("get_uid", get_uid),
     ("group.info", group_info),
     ("user.info", user_info),

@@ -7,9 +7,9 @@ use mapstack::value::Value;
 use nix::unistd::{AccessFlags, access};
 
 use crate::host::args::{Result, required};
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[
+pub(crate) const TABLE: FunctionTable = &[
     ("cmd.has_exec", |call| {
         Ok((!asked(call, "cmd")?.is_none()).into())
     }),

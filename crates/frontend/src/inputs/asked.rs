@@ -9,7 +9,7 @@ use mapstack_fleet::impact::QuestionSubject;
 use mapstack_salt_config::Config;
 
 use crate::inputs::compared_files::roots_of_pillar;
-use crate::inputs::flags::{Facts, Files};
+use crate::inputs::flags::{FactFlags, FileFlags};
 use crate::inputs::project::FILE;
 use crate::inputs::{InputError, below, pillars};
 
@@ -33,8 +33,8 @@ impl PillarPlaces {
     /// The configuration names no root.
     pub fn of(
         config: Option<&Config>,
-        files: &Files,
-        facts: &Facts,
+        files: &FileFlags,
+        facts: &FactFlags,
         deployed: &Deployed,
     ) -> Result<Self, InputError> {
         let Some(config) = pillars::compiling(config, files)? else {

@@ -9,8 +9,8 @@ use mapstack::loader::{FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 
 use crate::inputs::InputError;
-use crate::inputs::compared_files::State;
-use crate::inputs::origin::Origin;
+use crate::inputs::compared_files::NamedSide;
+use crate::inputs::origin::CommonRoot;
 
 /// A directory, such as a work tree, in two states.
 pub struct ComparedDirectory {
@@ -29,14 +29,14 @@ impl ComparedDirectory {
     /// # Errors
     /// A revision that cannot be read.
     pub(crate) fn new(
-        origin: &Origin,
+        origin: &CommonRoot,
         roots: &[(String, PathBuf)],
-        [before, after]: [State<'_>; 2],
+        [before, after]: [NamedSide<'_>; 2],
     ) -> Result<Option<Self>, InputError> {
-        let directory = |state: State<'_>| match state {
-            State::Directory(directory) => Some(directory.to_owned()),
-            State::Now => Some(origin.path().to_owned()),
-            State::Revision(_) => None,
+        let directory = |state: NamedSide<'_>| match state {
+            NamedSide::Directory(directory) => Some(directory.to_owned()),
+            NamedSide::Now => Some(origin.path().to_owned()),
+            NamedSide::Revision(_) => None,
         };
         match (directory(before), directory(after)) {
             _ if before == after => Ok(None),
@@ -84,15 +84,15 @@ pub(crate) fn whole(top: &Path, name: &str) -> Result<mapstack::loader::git::Git
 #[cfg(feature = "git")]
 fn repository(
     roots: &[(String, PathBuf)],
-    before: State<'_>,
-    after: State<'_>,
+    before: NamedSide<'_>,
+    after: NamedSide<'_>,
 ) -> Result<Option<ComparedDirectory>, InputError> {
     use mapstack::loader::git::Revision;
     use mapstack::{Error, ErrorKind};
 
     let names = [before, after].map(|state| match state {
-        State::Revision(name) => Some(name),
-        State::Now | State::Directory(_) => None,
+        NamedSide::Revision(name) => Some(name),
+        NamedSide::Now | NamedSide::Directory(_) => None,
     });
     let (Some((_, first)), Some(any)) = (roots.first(), names.into_iter().flatten().next()) else {
         return Ok(None);
@@ -100,7 +100,7 @@ fn repository(
     // Files around the roots of a directory have no place in a repository.
     if matches!(
         (before, after),
-        (State::Directory(_), _) | (_, State::Directory(_))
+        (NamedSide::Directory(_), _) | (_, NamedSide::Directory(_))
     ) {
         return Ok(None);
     }

@@ -13,8 +13,8 @@ use mapstack_salt_config::{Config, fileserver};
 use crate::inputs::InputError;
 use crate::inputs::compared_directory::ComparedDirectory;
 use crate::inputs::configuration;
-use crate::inputs::flags::Files;
-use crate::inputs::origin::Origin;
+use crate::inputs::flags::FileFlags;
+use crate::inputs::origin::CommonRoot;
 use crate::inputs::pillars;
 use crate::inputs::served;
 use crate::inputs::unserved_files::UnservedFiles;
@@ -59,7 +59,7 @@ impl ComparedFiles {
     /// # Errors
     /// A state that does not exist, or that cannot hold the roots.
     pub fn new(
-        files: &Files,
+        files: &FileFlags,
         [from, to]: [&str; 2],
         config: Option<&Config>,
         with_pillars: bool,
@@ -77,14 +77,17 @@ impl ComparedFiles {
             None => Ok(Vec::new()),
         };
         let all = [&roots, own.as_deref().unwrap_or_default()].concat();
-        let states = [State::of(&all, from), State::of(&all, to)];
-        let directories: Vec<&Path> = states.into_iter().filter_map(State::directory).collect();
-        let origin = Origin::of(&all, &directories).or_else(|error| {
+        let states = [NamedSide::of(&all, from), NamedSide::of(&all, to)];
+        let directories: Vec<&Path> = states
+            .into_iter()
+            .filter_map(NamedSide::directory)
+            .collect();
+        let origin = CommonRoot::of(&all, &directories).or_else(|error| {
             if only_pillars {
                 return Err(error);
             }
             own = Err(error);
-            Origin::of(&roots, &directories)
+            CommonRoot::of(&roots, &directories)
         })?;
         let reading = DirectoryReading {
             follows_outside_links: follow,
@@ -100,7 +103,7 @@ impl ComparedFiles {
         let (mut pillars, mut no_pillars) = (None, None);
         if let Some(config) = compiling {
             let sides = own.and_then(|own| {
-                of_pillars(reading, absent, &origin, &roots, own, config, [from, to])
+                of_pillars(reading, absent, &origin, &roots, &own, config, [from, to])
             });
             match sides {
                 Ok(sides) => pillars = Some(sides),
@@ -124,7 +127,7 @@ impl ComparedFiles {
 
 /// Files with the remote roots of a configuration, if it says what is served.
 fn with_remotes(
-    files: &Files,
+    files: &FileFlags,
     config: Option<&Config>,
     served: Backends,
 ) -> Result<Backends, InputError> {
@@ -154,9 +157,9 @@ pub(crate) fn roots_of_pillar(config: &Config) -> Result<Vec<(String, PathBuf)>,
 fn of_pillars(
     reading: DirectoryReading,
     absent: &[String],
-    origin: &Origin,
+    origin: &CommonRoot,
     roots: &[NamedRoot],
-    own: Vec<NamedRoot>,
+    own: &[NamedRoot],
     config: Config,
     [from, to]: [&str; 2],
 ) -> Result<ComparedPillarFiles, InputError> {
@@ -164,12 +167,12 @@ fn of_pillars(
         Arc::new(Absent::new(Snapshot::new(files), absent))
     };
     let files = [
-        kept(side(reading, origin, &own, "--from", from)?),
-        kept(side(reading, origin, &own, "--to", to)?),
+        kept(side(reading, origin, own, "--from", from)?),
+        kept(side(reading, origin, own, "--to", to)?),
     ];
-    let below_roots = below_roots(&own, roots);
-    let all = [&own, roots].concat();
-    let states = [State::of(&own, from), State::of(&own, to)];
+    let below_roots = below_roots(own, roots);
+    let all = [own, roots].concat();
+    let states = [NamedSide::of(own, from), NamedSide::of(own, to)];
     let around = ComparedDirectory::new(origin, &all, states)?;
     Ok(ComparedPillarFiles {
         config,
@@ -203,7 +206,7 @@ fn inside(root: &Path, above: &Path) -> Option<String> {
 
 /// A state of the roots together with the other backends of a configuration, whose files are the same in both states.
 fn beside_remotes(
-    files: &Files,
+    files: &FileFlags,
     config: &Config,
     served: Backends,
 ) -> Result<Backends, InputError> {
@@ -219,7 +222,7 @@ fn beside_remotes(
 
 /// A state of the files, as it is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State<'s> {
+pub(crate) enum NamedSide<'s> {
     /// The files as they are now.
     Now,
     /// Those below a directory.
@@ -228,30 +231,30 @@ pub(crate) enum State<'s> {
     Revision(&'s str),
 }
 
-impl<'s> State<'s> {
+impl<'s> NamedSide<'s> {
     /// The directory that it is.
     pub(crate) fn directory(self) -> Option<&'s Path> {
         match self {
-            State::Directory(directory) => Some(directory),
-            State::Now | State::Revision(_) => None,
+            NamedSide::Directory(directory) => Some(directory),
+            NamedSide::Now | NamedSide::Revision(_) => None,
         }
     }
 
     fn is_revision(self) -> bool {
-        matches!(self, State::Revision(_))
+        matches!(self, NamedSide::Revision(_))
     }
 
     fn of(roots: &[(String, PathBuf)], name: &'s str) -> Self {
         if name == NOW {
-            return State::Now;
+            return NamedSide::Now;
         }
         let directory = Path::new(name);
         let is_path = name.starts_with('.')
             || directory.is_absolute()
             || name.contains(std::path::MAIN_SEPARATOR);
         match directory.is_dir() && (is_path || !is_revision(or_here(roots), name)) {
-            true => State::Directory(directory),
-            false => State::Revision(name),
+            true => NamedSide::Directory(directory),
+            false => NamedSide::Revision(name),
         }
     }
 }
@@ -276,19 +279,19 @@ struct DirectoryReading {
 
 fn side(
     reading: DirectoryReading,
-    origin: &Origin,
+    origin: &CommonRoot,
     roots: &[(String, PathBuf)],
     flag: &str,
     state: &str,
 ) -> Result<Backends, InputError> {
-    let directory = match State::of(roots, state) {
-        State::Now => {
+    let directory = match NamedSide::of(roots, state) {
+        NamedSide::Now => {
             let roots = or_here(roots).iter();
             let now = roots.map(|(env, root)| (env.as_str(), root.clone()));
             return Ok(directories(reading, now));
         }
-        State::Revision(name) => return revision(or_here(roots), flag, name),
-        State::Directory(directory) => directory,
+        NamedSide::Revision(name) => return revision(or_here(roots), flag, name),
+        NamedSide::Directory(directory) => directory,
     };
     let moved = roots.iter();
     let moved = moved.map(|(env, root)| (env.as_str(), origin.copy_in(directory, root)));

@@ -12,16 +12,16 @@ use mapstack::{Diagnostic, Error, ErrorKind, yaml};
 use mapstack_salt_config::fileserver::root_directories;
 use mapstack_salt_config::{Config, Kind, Surroundings};
 
-use crate::inputs::flags::{ConfigKind, Facts, Files};
+use crate::inputs::flags::{ConfigKind, FactFlags, FileFlags};
 use crate::inputs::project::FILE;
 use crate::inputs::read::{self as reading, shown};
-use crate::inputs::source::Source;
+use crate::inputs::source::MinionSource;
 use crate::inputs::{InputError, WarningSink, id};
 
 /// The configuration that `--config` names, its warnings reported; else that of the estate at hand. A file whose name does not say
 /// whose it is belongs to `default`.
 pub fn read(
-    files: &Files,
+    files: &FileFlags,
     id: Option<&str>,
     default: Option<Kind>,
     warn: &dyn WarningSink,
@@ -207,7 +207,7 @@ pub fn has_own_roots(config: Option<&Config>) -> bool {
 }
 
 /// The cache of the master whose configuration it is, unless flags say where minions are.
-pub fn cache<'c>(config: Option<&'c Config>, facts: &Facts) -> Option<&'c str> {
+pub fn cache<'c>(config: Option<&'c Config>, facts: &FactFlags) -> Option<&'c str> {
     let config = config.filter(|config| config.kind() == Kind::Master)?;
     if facts.minion.is_some() || facts.minions.is_some() || !facts.platform.is_empty() {
         return None;
@@ -225,7 +225,7 @@ pub fn cached(
     directory: &str,
     id: &str,
     pillarenv: Option<&str>,
-    facts: &Facts,
+    facts: &FactFlags,
     warn: &dyn WarningSink,
 ) -> Result<Option<Minion>, InputError> {
     let path = Path::new(directory);
@@ -253,7 +253,9 @@ pub fn cached(
     match cache.minion(id).map_err(Error::from)? {
         None if given => Ok(None),
         // The error knows what was probably meant.
-        None => Source::open(path, pillarenv, warn)?.one(Some(id)).map(Some),
+        None => MinionSource::open(path, pillarenv, warn)?
+            .one(Some(id))
+            .map(Some),
         found => Ok(found),
     }
 }

@@ -8,7 +8,7 @@ use mapstack::minion::{Minion, Part, platforms};
 use mapstack::value::{Map, Value};
 use mapstack::{Engine, Error, ErrorKind};
 use mapstack_convert::{Assumed, Formula, GivenPillar, Overlay, Proposal};
-use mapstack_expect::{Form, RecordedExpectation};
+use mapstack_expect::{ExpectationForm, RecordedExpectation};
 
 use crate::inputs::flags::{EngineFlags, Functions};
 use crate::inputs::functions::{MemoryOf, engine};
@@ -166,7 +166,7 @@ impl Converted {
 
     /// The pillar of a recorded test in a directory.
     fn recorded_pillar(&self, tests: &Path, text: &str, name: &str) -> Result<Map, Error> {
-        let header = RecordedExpectation::parse(Form::Plain, text, name)?.header;
+        let header = RecordedExpectation::parse(ExpectationForm::Plain, text, name)?.header;
         let near = |path: &str| {
             let missing = || {
                 let message = format!("{path} cannot be read from the repository");

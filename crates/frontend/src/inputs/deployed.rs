@@ -7,12 +7,12 @@ use mapstack::loader::Deployed;
 use mapstack_pillar::pillar_roots;
 use mapstack_salt_config::Config;
 
-use crate::inputs::flags::Files;
+use crate::inputs::flags::FileFlags;
 use crate::inputs::served;
 
 /// Deploy the roots of the file server and of the pillar to their own paths, unless others are deployed there.
 #[must_use]
-pub fn with_roots(engine: Engine, files: &Files, config: Option<&Config>) -> Engine {
+pub fn with_roots(engine: Engine, files: &FileFlags, config: Option<&Config>) -> Engine {
     let served = served::roots(files, config).unwrap_or_default();
     let project = files.project.as_ref();
     let estate = project.and_then(|project| project.estate.as_ref());

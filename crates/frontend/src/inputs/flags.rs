@@ -29,9 +29,9 @@ use crate::inputs::{InputError, Project, WarningSink, deployed_flags};
 #[command(next_help_heading = "Files and facts")]
 pub struct Input {
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileFlags,
     #[command(flatten)]
-    pub facts: Facts,
+    pub facts: FactFlags,
     /// Data for U@ sources and the custom_data variable (YAML or JSON)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub custom_data: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct Input {
 /// The flags that engines and compiled pillars are made from.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineFlags<'f> {
-    pub files: &'f Files,
+    pub files: &'f FileFlags,
     pub functions: &'f Functions,
 }
 
@@ -60,7 +60,7 @@ impl Input {
     }
 
     /// The flags that a project can add to.
-    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+    pub fn parts(&mut self) -> (&mut FileFlags, Option<&mut FactFlags>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)
     }
 
@@ -227,12 +227,12 @@ pub enum ResultOf {
 pub struct PartFlags {
     /// Compare these parts alone: states (what they are told, and their order), files, pillar, maps
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
-    pub only: Vec<Part>,
+    pub only: Vec<PartName>,
 }
 
 /// A part of what minions get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum PartName {
     /// The arguments of states, and their order
     States,
     /// The files that states make
@@ -249,10 +249,10 @@ impl PartFlags {
     pub fn parts(&self) -> Parts {
         let has = |part| self.only.is_empty() || self.only.contains(&part);
         Parts {
-            maps: has(Part::Maps),
-            pillar: has(Part::Pillar),
-            states: has(Part::States),
-            files: has(Part::Files),
+            maps: has(PartName::Maps),
+            pillar: has(PartName::Pillar),
+            states: has(PartName::States),
+            files: has(PartName::Files),
         }
     }
 }
@@ -291,7 +291,7 @@ impl From<UnknownKey> for InputError {
 #[derive(Debug, Args)]
 pub struct WorkFlags {
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetFlags,
     /// Only the minions of one part of the fleet, as 1/4 for the first of four, or auto
     ///
     /// With auto, the part is this job's place among those that Kubernetes, Slurm or a CI started.
@@ -334,7 +334,7 @@ fn shard(text: &str) -> Result<Shard, Box<dyn std::error::Error + Send + Sync>> 
 /// One minion's facts.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Files and facts")]
-pub struct Facts {
+pub struct FactFlags {
     /// The minion: a document with id, grains, pillar, opts
     ///
     /// One YAML or JSON document; - is standard input.
@@ -382,7 +382,7 @@ pub struct Facts {
     pub found: Option<Arc<FoundMinions>>,
 }
 
-impl Facts {
+impl FactFlags {
     /// True if files or platforms say which minions there are, so that those of the estate at hand are not meant.
     fn name_others(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
@@ -424,7 +424,7 @@ impl Facts {
 
 /// The minions to select.
 #[derive(Debug, Args)]
-pub struct Target {
+pub struct TargetFlags {
     /// Only minions whose ids match a shell pattern, as in `salt 'web*'`
     ///
     /// A pattern has *, ?, [a-c] and [!a-c].
@@ -442,7 +442,7 @@ pub struct Target {
     pub select: Option<String>,
 }
 
-impl Target {
+impl TargetFlags {
     /// True if only some are meant.
     pub fn is_given(&self) -> bool {
         self.minion_glob.is_some() || self.select.is_some()
@@ -453,18 +453,18 @@ impl Target {
 #[derive(Debug, Args)]
 pub struct SiteFlags {
     #[command(flatten)]
-    pub target: Target,
+    pub target: TargetFlags,
     #[command(flatten)]
-    pub facts: Facts,
+    pub facts: FactFlags,
     #[command(flatten)]
-    pub files: Files,
+    pub files: FileFlags,
     #[command(flatten)]
     pub functions: Functions,
 }
 
 impl SiteFlags {
     /// The flags that a project can add to.
-    pub fn parts(&mut self) -> (&mut Files, Option<&mut Facts>, &mut Functions) {
+    pub fn parts(&mut self) -> (&mut FileFlags, Option<&mut FactFlags>, &mut Functions) {
         (&mut self.files, Some(&mut self.facts), &mut self.functions)
     }
 }
@@ -573,7 +573,7 @@ impl Functions {
     }
 
     /// Take the mine from the master's cache that minions come from, if there is one and no flag names a mine.
-    pub fn find_mine(&mut self, facts: &Facts) {
+    pub fn find_mine(&mut self, facts: &FactFlags) {
         let is_cache = |path: &&PathBuf| matches!(Cache::open(path), Ok(Some(_)));
         if self.mine.is_none() {
             self.mine = facts.minions.as_ref().filter(is_cache).cloned();
@@ -625,7 +625,7 @@ fn bytes(mib: u32) -> Option<usize> {
 /// The sources of files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files and facts")]
-pub struct Files {
+pub struct FileFlags {
     /// A master's or minion's configuration, such as /etc/salt/master
     ///
     /// With all that it includes: its file_roots, a master's cache of minions, a minion's options and grains.
@@ -658,7 +658,7 @@ pub struct Files {
     pub project: Option<Project>,
 }
 
-impl Files {
+impl FileFlags {
     /// True if the checkout at hand is an estate with a pillar, and no flag says that something else is meant.
     pub fn is_estate_with_pillar(&self) -> bool {
         let project = self.project.as_ref();
@@ -708,8 +708,8 @@ impl Files {
 /// # Errors
 /// The project cannot be read.
 pub fn complete(
-    files: &mut Files,
-    facts: Option<&mut Facts>,
+    files: &mut FileFlags,
+    facts: Option<&mut FactFlags>,
     functions: &mut Functions,
     warn: &dyn WarningSink,
 ) -> Result<(), InputError> {

@@ -13,7 +13,7 @@ use mapstack_report::fleet_files::FleetFile;
 use mapstack_states::{Compiled, Gatherer, TopOptions};
 
 use crate::inputs::deployed::with_roots;
-use crate::inputs::flags::{Facts, Input, WorkFlags};
+use crate::inputs::flags::{FactFlags, Input, WorkFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{MinionStream, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
@@ -60,7 +60,7 @@ impl<'s> StatesOf<'s> {
     fn new(
         engine: &'s Engine,
         options: TopOptions,
-        facts: &Facts,
+        facts: &FactFlags,
         pillars: Option<&'s ConfiguredPillars>,
     ) -> Result<Self, InputError> {
         Ok(StatesOf {

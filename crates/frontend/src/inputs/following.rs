@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mapstack::{ConfigurationMethod, Error};
 use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
-use crate::inputs::states::{Compiling, State, States};
+use crate::inputs::states::{Compiling, FilesState, States};
 use crate::inputs::wanted_parts::WantedParts;
 use crate::inputs::{
     ChangedFileCount, InputError, MinionStream, Plan, WatchedDirectories, formulas, selects_none,
@@ -34,10 +34,10 @@ pub struct FollowedWork<'f> {
 pub struct FollowedMinions<'f> {
     watched: &'f WatchedDirectories<'f>,
     work: FollowedWork<'f>,
-    now: Arc<State>,
+    now: Arc<FilesState>,
     fleet_state: FleetState,
     /// The states in which something worked that fails now, by their numbers.
-    past: Vec<(usize, Arc<State>)>,
+    past: Vec<(usize, Arc<FilesState>)>,
 }
 
 /// The effects of a change.
@@ -174,7 +174,7 @@ impl<'f> FollowedMinions<'f> {
         &mut self,
         states: &States,
         formulas: Vec<String>,
-        both: [&State; 2],
+        both: [&FilesState; 2],
     ) -> Result<(), Error> {
         let before = self.work.plan.names();
         self.work
@@ -207,7 +207,7 @@ impl<'f> FollowedMinions<'f> {
 
 /// The work on the states that something is compared with when it works again.
 fn past_fleets<'s>(
-    past: &'s [(usize, Arc<State>)],
+    past: &'s [(usize, Arc<FilesState>)],
     states: &States,
     work: (&Plan, Option<&Compiling>),
 ) -> Result<Vec<(usize, Fleet<'s>)>, Error> {

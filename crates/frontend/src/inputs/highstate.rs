@@ -143,7 +143,7 @@ pub struct Highstate<'s> {
 
 /// The steps that high data goes through.
 #[derive(Clone, Copy)]
-enum Form {
+enum HighDataStage {
     /// Those of `state.show_sls`.
     Verified,
     /// Those of a state run.
@@ -215,7 +215,7 @@ impl Highstate<'_> {
     /// The faults for which Salt refuses the states.
     pub fn data(&self) -> Result<Value, Refused> {
         match (self.is_of_sls, &self.high.refusals[..]) {
-            (true, _) => drop(self.compiled(Form::Verified)?),
+            (true, _) => drop(self.compiled(HighDataStage::Verified)?),
             (false, []) => {}
             (false, refusals) => return Err(self.errors(refusals)),
         }
@@ -228,8 +228,8 @@ impl Highstate<'_> {
     /// The faults for which Salt refuses the states.
     pub fn low(&self) -> Result<Value, Refused> {
         let chunks = self.values(match self.is_of_sls {
-            true => Form::LowSls,
-            false => Form::Lowstate,
+            true => HighDataStage::LowSls,
+            false => HighDataStage::Lowstate,
         })?;
         Ok(chunks.into_iter().collect())
     }
@@ -239,7 +239,7 @@ impl Highstate<'_> {
     /// # Errors
     /// The faults for which Salt refuses the states.
     pub fn rows(&self) -> Result<Vec<StateRow>, Refused> {
-        let low = self.compiled(Form::Run)?;
+        let low = self.compiled(HighDataStage::Run)?;
         let places = Places::new(self.engine, &self.high.sls);
         Ok(low.iter().map(|state| row(&places, state)).collect())
     }
@@ -249,7 +249,7 @@ impl Highstate<'_> {
     /// # Errors
     /// The faults for which Salt refuses the states.
     pub fn rows_and_low(&self) -> Result<(Vec<StateRow>, Vec<Value>), Refused> {
-        let states = self.compiled(Form::Run)?;
+        let states = self.compiled(HighDataStage::Run)?;
         let places = self.places();
         let rows = states.iter().map(|state| row(&places, state)).collect();
         let low = low_data(states).map_err(|e| vec![e])?;
@@ -261,7 +261,7 @@ impl Highstate<'_> {
     /// # Errors
     /// The faults for which Salt refuses the states.
     pub fn low_of_run(&self) -> Result<Vec<Value>, Refused> {
-        self.values(Form::Run)
+        self.values(HighDataStage::Run)
     }
 
     /// The files that low data manages.
@@ -276,21 +276,21 @@ impl Highstate<'_> {
         Places::new(self.engine, &self.high.sls)
     }
 
-    fn values(&self, form: Form) -> Result<Vec<Value>, Refused> {
+    fn values(&self, form: HighDataStage) -> Result<Vec<Value>, Refused> {
         low_data(self.compiled(form)?).map_err(|e| vec![e])
     }
 
-    fn compiled(&self, form: Form) -> Result<Vec<LowState>, Refused> {
+    fn compiled(&self, form: HighDataStage) -> Result<Vec<LowState>, Refused> {
         let budget = Budget::new(self.high.limits, None);
         let watches = |module: &str| self.high.watches(module);
         let options = self.high.compile_options(&self.minion, &watches);
         let compiler = Compiler::new(options, &budget).after(self.high.refusals.clone());
         let high = Obj::from_shared(&self.high.data);
         let made = match form {
-            Form::Verified => compiler.verify(&high).map(|()| Vec::new()),
-            Form::Run => compiler.low(&high),
-            Form::Lowstate => compiler.shown_lowstate(&high),
-            Form::LowSls => compiler.shown_low_sls(&high),
+            HighDataStage::Verified => compiler.verify(&high).map(|()| Vec::new()),
+            HighDataStage::Run => compiler.low(&high),
+            HighDataStage::Lowstate => compiler.shown_lowstate(&high),
+            HighDataStage::LowSls => compiler.shown_low_sls(&high),
         };
         made.map_err(|failed| match failed {
             LowDataError::Refused(refusals) => self.errors(&refusals),

@@ -13,12 +13,12 @@ use mapstack_states::{Gatherer, TopOptions};
 use crate::inputs::compared_files::{ComparedFiles, NOW};
 use crate::inputs::configuration;
 use crate::inputs::explained_pillar::ExplainedPillar;
-use crate::inputs::flags::{EngineFlags, Facts, Files, SiteFlags};
+use crate::inputs::flags::{EngineFlags, FactFlags, FileFlags, SiteFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::{MinionStream, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars, NoWarnings};
 use crate::inputs::served::Served;
-use crate::inputs::states::State;
+use crate::inputs::states::FilesState;
 use crate::inputs::{InputError, WarningSink, deployed, formulas};
 
 /// The formulas and the pillar that flags name.
@@ -61,7 +61,7 @@ pub struct LintMinions {
 /// The configuration behind flags. A minion's has a pillar only where it has no master, so a named pillar asks for a master's.
 fn config_for(
     names: &[String],
-    files: &Files,
+    files: &FileFlags,
     warn: &dyn WarningSink,
 ) -> Result<Option<Config>, InputError> {
     let asks = names.iter().any(|name| name == ExplainedPillar::NAME);
@@ -72,7 +72,7 @@ fn config_for(
 fn estate_states(
     engine: &Engine,
     saltenv: &str,
-    files: &Files,
+    files: &FileFlags,
     config: Option<&Config>,
 ) -> Option<EstateStates> {
     let options = config.map(|config| config.options().clone());
@@ -166,10 +166,10 @@ impl LintTargets {
         let side = || ComparedFiles::new(files, [revision, NOW], config.as_ref(), with_pillars);
         let flags = EngineFlags { files, functions };
         let mut sides = side()?;
-        let state = State::of(&mut sides, 0, flags, config.as_ref(), memory)?;
+        let state = FilesState::of(&mut sides, 0, flags, config.as_ref(), memory)?;
         let pillars = match sides.pillars {
             Some(of) => {
-                let own = State::of(&mut side()?, 0, flags, config.as_ref(), memory)?;
+                let own = FilesState::of(&mut side()?, 0, flags, config.as_ref(), memory)?;
                 Some(ConfiguredPillars::of_state(
                     own.engine, own.pillar, own.mounts, of.config, flags,
                 )?)
@@ -196,8 +196,8 @@ impl LintTargets {
     /// The named formulas and pillars of an engine.
     fn serving(
         names: &[String],
-        files: &Files,
-        facts: &Facts,
+        files: &FileFlags,
+        facts: &FactFlags,
         config: Option<Config>,
         pillars: Option<ConfiguredPillars>,
         engine: Engine,
@@ -328,7 +328,7 @@ impl LintTargets {
     /// The files cannot be listed.
     pub fn unserved(
         &self,
-        files: &Files,
+        files: &FileFlags,
         only: &[String],
     ) -> Result<Vec<(Option<String>, Unserved)>, Error> {
         let failed = |e: LoadError| Error::new(ErrorKind::File, e.to_string());
@@ -391,7 +391,7 @@ impl LintTargets {
     ///
     /// # Errors
     /// A change is not possible.
-    pub fn changed(minions: Vec<Minion>, facts: &Facts) -> Result<Vec<Minion>, InputError> {
+    pub fn changed(minions: Vec<Minion>, facts: &FactFlags) -> Result<Vec<Minion>, InputError> {
         let changes = pillar_changes(facts)?;
         let changed = minions.into_iter().map(|mut minion| {
             for (path, value) in &changes {

@@ -10,12 +10,12 @@ use mapstack_salt_config::{Config, Kind, similar_option};
 
 use crate::inputs::configuration;
 use crate::inputs::estate::{FoundMinion, FoundMinions};
-use crate::inputs::flags::{Facts, Input, Target, WorkFlags};
+use crate::inputs::flags::{FactFlags, Input, TargetFlags, WorkFlags};
 use crate::inputs::id::shortened;
 use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::read::{read, shown, yaml_value};
 use crate::inputs::selected::none_of;
-use crate::inputs::source::{self, Choice, Source};
+use crate::inputs::source::{self, Choice, MinionSource};
 use crate::inputs::{InputError, WarningSink};
 
 pub(crate) fn minion(
@@ -50,7 +50,7 @@ pub(crate) fn minion(
         warn.note_of(&format!(
             "for the built-in minion {USUAL}; --platform or --minion names another"
         ));
-        let usual = Facts {
+        let usual = FactFlags {
             platform: vec![USUAL.into()],
             ..facts.clone()
         };
@@ -64,7 +64,7 @@ const USUAL: &str = "debian-12";
 
 /// The minion of flags. `others` are more files that may be standard input.
 fn minion_of<'f>(
-    facts: &'f Facts,
+    facts: &'f FactFlags,
     by: Configured<'_>,
     others: impl Iterator<Item = &'f Path>,
     warn: &dyn WarningSink,
@@ -74,7 +74,7 @@ fn minion_of<'f>(
     check_stdin(facts, others)?;
     if let Some(path) = &facts.minions {
         let given = FlagFacts::read(facts, by)?;
-        let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
+        let source = MinionSource::open(path, given.pillarenv().as_deref(), warn)?;
         let one = source.one(facts.id.as_deref())?;
         return given.change(given.fresh(one, source.is_cache()), true);
     }
@@ -132,7 +132,12 @@ fn minion_of<'f>(
 }
 
 /// The minion of an id in an estate: one that the checkout names, or another of that id.
-fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn WarningSink) -> Minion {
+fn estate_minion(
+    found: &FoundMinions,
+    id: &str,
+    facts: &FactFlags,
+    warn: &dyn WarningSink,
+) -> Minion {
     let of_id = |one: &&FoundMinion| one.minion.id().to_string() == id;
     if let Some(one) = found.all.iter().find(of_id) {
         return one.minion.clone();
@@ -154,7 +159,7 @@ fn estate_minion(found: &FoundMinions, id: &str, facts: &Facts, warn: &dyn Warni
 
 /// No two files can be standard input.
 fn check_stdin<'f>(
-    facts: &'f Facts,
+    facts: &'f FactFlags,
     others: impl Iterator<Item = &'f Path>,
 ) -> Result<(), InputError> {
     let given = [
@@ -199,8 +204,8 @@ impl SelectedMinions {
 /// # Errors
 /// Flags name no minion, or minions that cannot be read.
 pub fn minions<'c>(
-    facts: &Facts,
-    target: &Target,
+    facts: &FactFlags,
+    target: &TargetFlags,
     by: impl Into<Configured<'c>>,
     pillarenv: Option<&str>,
     stubs: &[PathBuf],
@@ -233,9 +238,13 @@ pub fn minions<'c>(
     let source = match (path, of_estate) {
         (Some(path), _) => {
             let own = given.pillarenv();
-            Some(Source::open(path, own.as_deref().or(pillarenv), warn)?)
+            Some(MinionSource::open(
+                path,
+                own.as_deref().or(pillarenv),
+                warn,
+            )?)
         }
-        (None, found) => found.map(|found| Source::of_estate(found)),
+        (None, found) => found.map(|found| MinionSource::of_estate(found)),
     };
     let Some(source) = source else {
         let minions = source::of_platforms(&facts.platform, choice)?;
@@ -268,7 +277,7 @@ impl SelectedMinions {
     ///
     /// # Errors
     /// The condition fails for one, or it is true of none.
-    pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
+    pub fn selected(mut self, engine: &Engine, target: &TargetFlags) -> Result<Self, InputError> {
         let minion = |(_, read): &(String, Result<Minion, Error>)| Ok(read.clone().ok());
         self.minions = selected(self.minions, engine, target, minion)?;
         Ok(self)
@@ -279,7 +288,7 @@ impl SelectedMinions {
 fn selected<T>(
     all: Vec<T>,
     engine: &Engine,
-    target: &Target,
+    target: &TargetFlags,
     minion: impl Fn(&T) -> Result<Option<Minion>, Error>,
 ) -> Result<Vec<T>, InputError> {
     let Some(condition) = target.select.as_deref().map(Condition::parse).transpose()? else {
@@ -302,12 +311,12 @@ fn selected<T>(
 }
 
 /// True if flags say the facts of the only minion there is.
-fn is_described(facts: &Facts, target: &Target) -> bool {
+fn is_described(facts: &FactFlags, target: &TargetFlags) -> bool {
     target.minion_glob.is_none() && (facts.grains.is_some() || !facts.set.is_empty())
 }
 
 /// Nothing can be chosen of one minion.
-fn refuse_glob(target: &Target) -> Result<(), InputError> {
+fn refuse_glob(target: &TargetFlags) -> Result<(), InputError> {
     match &target.minion_glob {
         None => Ok(()),
         Some(glob) => Err(InputError::Usage(format!(
@@ -324,7 +333,7 @@ pub struct MinionStream<'f> {
 }
 
 enum MinionListing {
-    There(Source, Vec<String>),
+    There(MinionSource, Vec<String>),
     Here(Vec<Minion>),
 }
 
@@ -334,8 +343,8 @@ impl<'f> MinionStream<'f> {
     /// # Errors
     /// As for [`minions`].
     pub fn list(
-        facts: &'f Facts,
-        target: &Target,
+        facts: &'f FactFlags,
+        target: &TargetFlags,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn WarningSink,
@@ -355,7 +364,7 @@ impl<'f> MinionStream<'f> {
             }
             check_stdin(facts, others.iter().map(|file| &**file))?;
             let given = FlagFacts::read(facts, by)?;
-            let source = Source::open(path, given.pillarenv().as_deref(), warn)?;
+            let source = MinionSource::open(path, given.pillarenv().as_deref(), warn)?;
             let ids = source.chosen_ids(choice)?;
             return Ok(MinionStream {
                 given,
@@ -367,7 +376,7 @@ impl<'f> MinionStream<'f> {
             .filter(|_| !described && facts.id.is_none())
         {
             let given = FlagFacts::read(facts, by)?;
-            let source = Source::of_estate(found);
+            let source = MinionSource::of_estate(found);
             let ids = source.chosen_ids(choice)?;
             return Ok(MinionStream {
                 given,
@@ -397,8 +406,8 @@ impl<'f> MinionStream<'f> {
     /// # Errors
     /// As for [`minions`].
     pub fn list_or_platforms(
-        facts: &'f Facts,
-        target: &Target,
+        facts: &'f FactFlags,
+        target: &TargetFlags,
         by: impl Into<Configured<'f>>,
         others: &[PathBuf],
         warn: &dyn WarningSink,
@@ -433,7 +442,7 @@ impl<'f> MinionStream<'f> {
     ///
     /// # Errors
     /// The condition fails for one, or it is true of none.
-    pub fn selected(mut self, engine: &Engine, target: &Target) -> Result<Self, InputError> {
+    pub fn selected(mut self, engine: &Engine, target: &TargetFlags) -> Result<Self, InputError> {
         use mapstack_fleet::Minions as _;
         if target.select.is_none() {
             return Ok(self);
@@ -496,7 +505,7 @@ impl mapstack_fleet::Minions for MinionStream<'_> {
 
 /// The facts that flags change on a minion.
 struct FlagFacts<'f> {
-    facts: &'f Facts,
+    facts: &'f FactFlags,
     config: Option<&'f Config>,
     pillars: Option<&'f ConfiguredPillars>,
     /// True if pillars are compiled later.
@@ -505,7 +514,7 @@ struct FlagFacts<'f> {
 }
 
 impl<'f> FlagFacts<'f> {
-    fn read(facts: &'f Facts, by: Configured<'f>) -> Result<Self, InputError> {
+    fn read(facts: &'f FactFlags, by: Configured<'f>) -> Result<Self, InputError> {
         let parts = [
             (&facts.grains, Part::Grains),
             (&facts.pillar, Part::Pillar),
@@ -605,7 +614,7 @@ fn change(change: &str) -> Result<(&str, Value), InputError> {
 }
 
 /// Warn of grains and options that `--set` changes, if nothing has them and their names are similar to others.
-fn warn_of_slips(facts: &Facts, warn: &dyn WarningSink) -> Result<(), InputError> {
+fn warn_of_slips(facts: &FactFlags, warn: &dyn WarningSink) -> Result<(), InputError> {
     let mut warnings = Vec::new();
     for change in &facts.set {
         let path = change.split('=').next().unwrap_or(change);
@@ -653,7 +662,7 @@ fn similar_grain(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// One is not written as it has to be.
-pub fn pillar_changes(facts: &Facts) -> Result<Vec<(String, Value)>, InputError> {
+pub fn pillar_changes(facts: &FactFlags) -> Result<Vec<(String, Value)>, InputError> {
     let of_pillar = facts.set.iter().filter(|set| set.starts_with("pillar."));
     of_pillar
         .map(|set| change(set).map(|(path, value)| (path.to_owned(), value)))

@@ -18,13 +18,13 @@
 //!
 //! ```
 //! use clap::Parser;
-//! use mapstack_frontend::inputs::flags::{Facts, Target};
+//! use mapstack_frontend::inputs::flags::{FactFlags, TargetFlags};
 //! #[derive(Parser)]
 //! struct Cli {
 //!     #[command(flatten)]
-//!     facts: Facts,
+//!     facts: FactFlags,
 //!     #[command(flatten)]
-//!     target: Target,
+//!     target: TargetFlags,
 //! }
 //! let cli = Cli::parse_from(["x", "--minions", "all/", "--minion-glob", "web*"]);
 //! assert!(cli.facts.name_minions());
@@ -122,7 +122,7 @@ pub use session::Session;
 pub use settings::Setting;
 pub use source::{Choice, of_platforms};
 pub use state_facts::{Refused, top_options};
-pub use states::{ChangedFileCount, NotServed, State, States};
+pub use states::{ChangedFileCount, FilesState, NotServed, States};
 pub use unserved_files::UnservedFiles;
 pub use wanted_parts::{Parts, WantedParts};
 pub use watched::WatchedDirectories;

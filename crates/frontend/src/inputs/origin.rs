@@ -11,9 +11,9 @@ use crate::inputs::InputError;
 
 /// A directory with the roots below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin(PathBuf);
+pub(crate) struct CommonRoot(PathBuf);
 
-impl Origin {
+impl CommonRoot {
     /// The origin of the roots for the directories that are compared: the first of these that has all roots below it,
     /// and something of them in each of the other directories.
     ///
@@ -27,10 +27,10 @@ impl Origin {
     /// There is none.
     pub fn of(roots: &[(String, PathBuf)], directories: &[&Path]) -> Result<Self, InputError> {
         if directories.is_empty() {
-            return Ok(Origin(".".into()));
+            return Ok(CommonRoot(".".into()));
         }
         if roots.iter().all(|(_, root)| root.is_relative()) {
-            return Ok(Origin::of_relative(roots, directories));
+            return Ok(CommonRoot::of_relative(roots, directories));
         }
         let absolute: Vec<PathBuf> = roots.iter().map(|(_, root)| absolute(root)).collect();
         let mut tried = Vec::new();
@@ -38,7 +38,7 @@ impl Origin {
             if origin.parent().is_none() || !absolute.iter().all(|root| root.starts_with(&origin)) {
                 continue;
             }
-            let origin = Origin(origin);
+            let origin = CommonRoot(origin);
             let missing = directories.iter().find_map(|directory| {
                 let copies: Vec<PathBuf> = absolute
                     .iter()
@@ -74,7 +74,7 @@ impl Origin {
     /// The origin of relative roots: the directory at hand. If none of the compared directories has a root at the same path
     /// below it, and one of them has all roots below itself, it is that one.
     fn of_relative(roots: &[(String, PathBuf)], directories: &[&Path]) -> Self {
-        let here = Origin(".".into());
+        let here = CommonRoot(".".into());
         let has_root = |directory: &&Path| {
             let mut copies = roots.iter().map(|(_, root)| here.copy_in(directory, root));
             copies.any(|copy| copy.is_dir())
@@ -88,7 +88,7 @@ impl Origin {
                 .all(|(_, root)| absolute(root).starts_with(origin))
         };
         let mut compared = directories.iter().map(|directory| absolute(directory));
-        compared.find(is_around).map_or(here, Origin)
+        compared.find(is_around).map_or(here, CommonRoot)
     }
 
     /// The directory itself.
@@ -190,7 +190,7 @@ mod tests {
         let compared = compared.iter().map(PathBuf::as_path);
         let directories: Vec<&Path> = std::iter::once(&*old).chain(compared).collect();
         let cut = |text: String| text.replace(&*path.to_string_lossy(), "");
-        let origin = Origin::of(&roots, &directories);
+        let origin = CommonRoot::of(&roots, &directories);
         let origin = origin.map_err(|error| cut(error.to_string()))?;
         let copies = roots.iter().map(|(_, root)| origin.copy_in(&old, root));
         Ok(copies.map(|copy| cut(copy.display().to_string())).collect())
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn relative_roots_are_those_of_the_directory_at_hand() {
         let roots = [root(Path::new("salt"))];
-        let origin = Origin::of(&roots, &[Path::new("old")]).unwrap();
-        assert_eq!(origin, Origin(".".into()));
+        let origin = CommonRoot::of(&roots, &[Path::new("old")]).unwrap();
+        assert_eq!(origin, CommonRoot(".".into()));
         assert_eq!(
             origin.copy_in(Path::new("old"), &roots[0].1),
             Path::new("old/salt")
@@ -258,7 +258,7 @@ mod tests {
     fn relative_roots_in_a_compared_directory_have_it_as_origin() {
         let roots = [root(Path::new("new/salt"))];
         let states = [Path::new("old"), Path::new("new")];
-        let origin = Origin::of(&roots, &states).unwrap();
+        let origin = CommonRoot::of(&roots, &states).unwrap();
         assert_eq!(
             states.map(|state| origin.copy_in(state, &roots[0].1)),
             ["old/salt", "new/salt"].map(PathBuf::from)

@@ -14,7 +14,7 @@ use mapstack_pillar::{
 use mapstack_salt_config::{Config, Kind};
 
 use crate::inputs::configuration;
-use crate::inputs::flags::{EngineFlags, Files};
+use crate::inputs::flags::{EngineFlags, FileFlags};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::served::{self, Served};
 use crate::inputs::{InputError, WarningSink, deployed};
@@ -64,7 +64,7 @@ impl<'c> From<(Option<&'c Config>, Option<&'c ConfiguredPillars>)> for Configure
 ///
 /// # Errors
 /// The directory is not known.
-pub(crate) fn mirrors(config: &Config, files: &Files) -> Result<Option<PathBuf>, InputError> {
+pub(crate) fn mirrors(config: &Config, files: &FileFlags) -> Result<Option<PathBuf>, InputError> {
     let items = config.get("ext_pillar").and_then(Value::as_list);
     let is_git = |item: &Value| item.as_map().is_some_and(|item| item.contains_key("git"));
     match cfg!(feature = "git") && items.is_some_and(|items| items.iter().any(is_git)) {
@@ -374,7 +374,7 @@ impl ConfiguredPillars {
 /// A root of the project is not text.
 pub(crate) fn compiling(
     config: Option<&Config>,
-    files: &Files,
+    files: &FileFlags,
 ) -> Result<Option<Config>, InputError> {
     let own = files
         .project

@@ -8,7 +8,7 @@ use mapstack::value::Value;
 use mapstack_salt_config::Config;
 
 use crate::inputs::estate::{
-    self, Assumed, Deployment, Folders, FoundMinions, Layout, Root, Search, Tools,
+    self, Assumed, Deployment, Folders, FoundMinions, Layout, MinionSearch, Root, Tools,
 };
 use crate::inputs::{InputError, Setting};
 
@@ -266,17 +266,18 @@ impl Project {
     /// Leave out the formulas without a mirror, each with a note: the rest of the checkout can be looked at.
     #[cfg(feature = "git")]
     pub(crate) fn leave_out_unfetched(&mut self, mirrors: &Path) -> Result<(), InputError> {
-        use mapstack::loader::git::Origin;
+        use mapstack::loader::git::RemoteSource;
 
         let Some(estate) = self.estate.as_mut().filter(|_| !self.formulas.is_empty()) else {
             return Ok(());
         };
-        let is_there = |formula: &Formula| Origin::new(&formula.git).repository(mirrors).is_dir();
+        let is_there =
+            |formula: &Formula| RemoteSource::new(&formula.git).repository(mirrors).is_dir();
         let (there, missing): (Vec<_>, Vec<_>) = self.formulas.drain(..).partition(is_there);
         for formula in &missing {
             estate.notes.push(format!(
                 "{} was not fetched, so its files are missing; `mapstack fetch` mirrors it",
-                Origin::new(&formula.git).shown()
+                RemoteSource::new(&formula.git).shown()
             ));
         }
         if !missing.is_empty() {
@@ -451,7 +452,7 @@ impl Project {
             self.relative(&self.pillar_roots),
         );
         let nodegroups = estate.config.get("nodegroups").and_then(Value::as_map);
-        let search = Search {
+        let search = MinionSearch {
             directory: &self.directory,
             folders: &estate.folders,
             tools: &estate.tools,

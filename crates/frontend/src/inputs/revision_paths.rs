@@ -8,7 +8,7 @@ use crate::inputs::InputError;
 #[cfg(feature = "git")]
 use crate::inputs::compared_files::unreadable;
 use crate::inputs::compared_files::{or_here, roots_of_pillar};
-use crate::inputs::flags::Files;
+use crate::inputs::flags::FileFlags;
 use crate::inputs::pillars::compiling;
 use crate::inputs::{configuration, served};
 
@@ -26,7 +26,7 @@ impl RevisionPaths {
     ///
     /// # Errors
     /// A root is not in a repository that has the revision.
-    pub fn of(revision: &str, files: &Files) -> Result<Self, InputError> {
+    pub fn of(revision: &str, files: &FileFlags) -> Result<Self, InputError> {
         let config = configuration::read(files, None, None, &crate::inputs::pillars::NoWarnings)?;
         let mut all = or_here(&served::roots(files, config.as_ref())?).to_vec();
         if let Some(config) = compiling(config.as_ref(), files)? {

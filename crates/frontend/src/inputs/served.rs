@@ -11,7 +11,7 @@ use mapstack_salt_config::Config;
 use mapstack_salt_config::fileserver::{self, Configured};
 
 use crate::inputs::configuration;
-use crate::inputs::flags::Files;
+use crate::inputs::flags::FileFlags;
 use crate::inputs::{InputError, WarningSink};
 
 /// The path of a file below one of some roots.
@@ -47,7 +47,7 @@ impl Served {
     /// # Errors
     /// Nothing says where files are, or a configuration cannot be used.
     pub fn new(
-        files: &Files,
+        files: &FileFlags,
         config: Option<&Config>,
         minion: Option<&Minion>,
         warn: &dyn WarningSink,
@@ -77,7 +77,7 @@ impl Served {
 
 /// The file server of roots that flags name, or a minion's options.
 fn by_roots(
-    files: &Files,
+    files: &FileFlags,
     config: Option<&Config>,
     minion: Option<&Minion>,
 ) -> Result<(Served, Vec<Diagnostic>), InputError> {
@@ -114,7 +114,7 @@ pub(crate) fn unserved(asked: &str, mut envs: Vec<String>) -> Option<Diagnostic>
 }
 
 /// True if links that leave a root are followed: a flag asks for it, or the configuration itself.
-pub fn follows_outside_links(files: &Files, config: Option<&Config>) -> bool {
+pub fn follows_outside_links(files: &FileFlags, config: Option<&Config>) -> bool {
     let asked = |config: &Config| {
         config.is_set("fileserver_followsymlinks")
             && config
@@ -126,7 +126,7 @@ pub fn follows_outside_links(files: &Files, config: Option<&Config>) -> bool {
 
 /// The file server that a configuration describes.
 fn configured(
-    files: &Files,
+    files: &FileFlags,
     config: &Config,
     mut options: Map,
 ) -> Result<(Served, Vec<Diagnostic>), InputError> {
@@ -170,7 +170,7 @@ pub(crate) fn uses_git(options: &Map) -> bool {
 }
 
 fn named_roots(
-    files: &Files,
+    files: &FileFlags,
     minion: Option<&Minion>,
 ) -> Result<(Roots, Vec<Diagnostic>), InputError> {
     if !files.root.is_empty() {
@@ -194,7 +194,7 @@ fn named_roots(
 }
 
 /// The saltenvs and directories of `--root`.
-pub fn root_flags(files: &Files) -> impl Iterator<Item = (&str, &str)> {
+pub fn root_flags(files: &FileFlags) -> impl Iterator<Item = (&str, &str)> {
     let default_env = files.saltenv.as_deref().unwrap_or("base");
     files
         .root
@@ -210,7 +210,7 @@ fn split_root(root: &str) -> Option<(&str, &str)> {
 }
 
 /// Options that flags set, and the flags.
-pub fn flag_options(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
+pub fn flag_options(files: &FileFlags) -> Vec<(&'static str, Value, &'static str)> {
     let mut flags = Vec::new();
     if !files.root.is_empty() {
         let mut roots = Map::new();
@@ -233,7 +233,7 @@ pub fn flag_options(files: &Files) -> Vec<(&'static str, Value, &'static str)> {
 
 /// The saltenvs and directories that are served; the directory at hand, if nothing says.
 pub(crate) fn roots(
-    files: &Files,
+    files: &FileFlags,
     config: Option<&Config>,
 ) -> Result<Vec<(String, PathBuf)>, InputError> {
     let given: Vec<(String, PathBuf)> = root_flags(files)

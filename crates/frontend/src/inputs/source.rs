@@ -10,7 +10,7 @@ use mapstack::minion::platforms::{self, Platform};
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
 use crate::inputs::estate::{FoundMinions, GivenGrains};
-use crate::inputs::flags::{Facts, Target};
+use crate::inputs::flags::{FactFlags, TargetFlags};
 use crate::inputs::id::shortened;
 use crate::inputs::read::{read, shown};
 use crate::inputs::{InputError, WarningSink};
@@ -19,7 +19,7 @@ use crate::inputs::{InputError, WarningSink};
 const LISTED: usize = 5;
 
 /// The minions of a path.
-pub struct Source {
+pub struct MinionSource {
     name: String,
     minions: Minions,
     grains: Option<GivenGrains>,
@@ -38,7 +38,7 @@ pub enum Choice<'c> {
 
 impl<'c> Choice<'c> {
     /// The choice that `--id` or `--minion-glob` makes; there is one of them.
-    pub fn of(facts: &'c Facts, target: &'c Target) -> Self {
+    pub fn of(facts: &'c FactFlags, target: &'c TargetFlags) -> Self {
         match (&facts.id, &target.minion_glob) {
             (Some(id), _) => Choice::Id(id),
             (None, Some(glob)) => Choice::Glob(glob),
@@ -47,7 +47,7 @@ impl<'c> Choice<'c> {
     }
 }
 
-impl Source {
+impl MinionSource {
     /// Read what there is, and warn of minions that did not answer. `pillarenv` is what a master's
     /// cache is read for.
     pub fn open(
@@ -68,7 +68,7 @@ impl Source {
                 )
             }
         };
-        let source = Source {
+        let source = MinionSource {
             name: shown(path),
             minions: minions.map_err(Error::from)?,
             grains: None,
@@ -87,7 +87,7 @@ impl Source {
 
     /// The minions of the estate at hand.
     pub fn of_estate(found: &FoundMinions) -> Self {
-        Source {
+        MinionSource {
             name: "the minions of this checkout (`mapstack minions` lists them)".into(),
             minions: Minions::of(found.all.iter().map(|one| one.minion.clone())),
             grains: found.given_grains().cloned(),

@@ -6,14 +6,14 @@ use mapstack::{Error, ErrorKind};
 use mapstack_salt_config::Config;
 use mapstack_states::{RequestedStates, TopOptions};
 
-use crate::inputs::flags::Files;
+use crate::inputs::flags::FileFlags;
 use crate::inputs::pillars::ConfiguredPillars;
 
 /// The errors that keep a minion from its states.
 pub type Refused = Vec<Error>;
 
 /// The options for top files: those of a configuration, with the saltenv of flags.
-pub fn top_options(config: Option<&Config>, files: &Files) -> TopOptions {
+pub fn top_options(config: Option<&Config>, files: &FileFlags) -> TopOptions {
     let options = config.map(|config| TopOptions::of(config.options()));
     let options = options.unwrap_or_default();
     TopOptions {

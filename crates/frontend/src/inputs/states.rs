@@ -29,7 +29,7 @@ use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
 
 /// Two states of the files as engines, and the pillars that each compiles.
 pub struct States {
-    states: [Arc<State>; 2],
+    states: [Arc<FilesState>; 2],
     pillars: Option<Compiled>,
     changed: ChangedFiles,
     /// The states of minions that are compared, and how top files are read.
@@ -41,7 +41,7 @@ pub struct States {
 }
 
 /// One state of the files.
-pub struct State {
+pub struct FilesState {
     pub(crate) engine: Engine,
     /// The files of the pillar, if pillars are compared.
     pub(crate) pillar: Option<Arc<dyn FileServer>>,
@@ -49,7 +49,7 @@ pub struct State {
     pub(crate) mounts: Vec<(PathBuf, Arc<dyn FileServer>)>,
 }
 
-impl State {
+impl FilesState {
     /// The state before (0) or after (1), which has the files of the side from then on.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl State {
         let deployed = deployed.fold(engine.deployed().clone(), |deployed, (at, files)| {
             deployed.mount(at, files)
         });
-        Ok(State {
+        Ok(FilesState {
             engine: engine
                 .with_deployed(deployed)
                 .with_salt_version(functions.versions()[index.min(1)]),
@@ -215,7 +215,8 @@ impl States {
         let with_pillars = input.facts.pillar.is_none();
         let mut sides = ComparedFiles::new(&input.files, [from, to], config, with_pillars)?;
         let flags = input.engine_flags();
-        let mut state = |index| State::of(&mut sides, index, flags, config, memory).map(Arc::new);
+        let mut state =
+            |index| FilesState::of(&mut sides, index, flags, config, memory).map(Arc::new);
         let both = [state(0)?, state(1)?];
         let compiled = |sides: ComparedPillarFiles| -> Result<(Compiling, Option<ComparedDirectory>), InputError> {
             let by = Compiling {
@@ -236,7 +237,7 @@ impl States {
 
     /// Two states that are known.
     pub(crate) fn between(
-        states: [Arc<State>; 2],
+        states: [Arc<FilesState>; 2],
         compiled: Option<(Compiling, Option<ComparedDirectory>)>,
     ) -> Result<Self, InputError> {
         let [before, after] = &states;
@@ -329,7 +330,7 @@ impl States {
         options: &TopOptions,
     ) -> Result<Option<WantedStates>, Error> {
         let named = formulas::named(given);
-        let has_top = |state: &Arc<State>| has_top(state.engine.files(), options);
+        let has_top = |state: &Arc<FilesState>| has_top(state.engine.files(), options);
         if self.states.iter().any(has_top) {
             return Ok(Some(WantedStates::Top(named)));
         }
@@ -380,7 +381,7 @@ impl States {
     /// As [`Plan::fleet`].
     pub(crate) fn fleet_of<'s>(
         &self,
-        state: &'s State,
+        state: &'s FilesState,
         (plan, compiling): (&Plan, Option<&Compiling>),
     ) -> Result<Fleet<'s>, Error> {
         Ok(self.running(state.fleet(plan, compiling)?, &state.engine))

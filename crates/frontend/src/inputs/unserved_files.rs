@@ -10,10 +10,10 @@ use mapstack_fleet::ChangedFiles;
 use crate::inputs::compared_directory::ENV;
 #[cfg(feature = "git")]
 use crate::inputs::compared_directory::whole;
-use crate::inputs::compared_files::State;
+use crate::inputs::compared_files::NamedSide;
 #[cfg(feature = "git")]
 use crate::inputs::compared_files::or_here;
-use crate::inputs::origin::Origin;
+use crate::inputs::origin::CommonRoot;
 
 /// Files are compared up to this number.
 const MAX_FILES: usize = 50_000;
@@ -30,18 +30,20 @@ pub struct UnservedFiles {
 
 impl UnservedFiles {
     pub(crate) fn between(
-        origin: &Origin,
+        origin: &CommonRoot,
         roots: &[(String, PathBuf)],
-        [before, after]: [State<'_>; 2],
+        [before, after]: [NamedSide<'_>; 2],
     ) -> Self {
         let directories =
             |before: &Path, after: &Path| directories(&origin.below(roots), before, after);
         let found = match (before, after) {
-            (State::Directory(before), State::Directory(after)) => directories(before, after),
-            (State::Directory(before), State::Now) => directories(before, origin.path()),
-            (State::Now, State::Directory(after)) => directories(origin.path(), after),
-            (State::Now, State::Now) => Ok(Vec::new()),
-            (State::Directory(_), _) | (_, State::Directory(_)) => {
+            (NamedSide::Directory(before), NamedSide::Directory(after)) => {
+                directories(before, after)
+            }
+            (NamedSide::Directory(before), NamedSide::Now) => directories(before, origin.path()),
+            (NamedSide::Now, NamedSide::Directory(after)) => directories(origin.path(), after),
+            (NamedSide::Now, NamedSide::Now) => Ok(Vec::new()),
+            (NamedSide::Directory(_), _) | (_, NamedSide::Directory(_)) => {
                 Err("a directory is compared with a revision".into())
             }
             _ => repositories(roots, before, after),
@@ -83,15 +85,15 @@ fn directories(
 #[cfg(feature = "git")]
 fn repositories(
     roots: &[(String, PathBuf)],
-    before: State<'_>,
-    after: State<'_>,
+    before: NamedSide<'_>,
+    after: NamedSide<'_>,
 ) -> Result<Vec<String>, String> {
     use std::collections::BTreeMap;
 
     use mapstack::loader::git::Revision;
 
-    let name_of = |state: State<'_>| match state {
-        State::Revision(name) => Some(name.to_owned()),
+    let name_of = |state: NamedSide<'_>| match state {
+        NamedSide::Revision(name) => Some(name.to_owned()),
         _ => None,
     };
     let (old, new) = (name_of(before), name_of(after));

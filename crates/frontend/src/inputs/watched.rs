@@ -15,7 +15,7 @@ use crate::inputs::flags::Input;
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::pillar_changes;
 use crate::inputs::served::roots;
-use crate::inputs::states::{Compiling, State, States};
+use crate::inputs::states::{Compiling, FilesState, States};
 use crate::inputs::{
     Configured, ConfiguredPillars, InputError, Served, WarningSink, deployed, pillars, served,
 };
@@ -126,7 +126,7 @@ impl<'i> WatchedDirectories<'i> {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(crate) fn now(&self) -> Result<Arc<State>, InputError> {
+    pub(crate) fn now(&self) -> Result<Arc<FilesState>, InputError> {
         let served = self.served(&pillars::NoWarnings)?;
         let files = frozen(&served.map(|served| served.files).unwrap_or_default())?;
         let follow = served::follows_outside_links(&self.input.files, self.config);
@@ -137,7 +137,7 @@ impl<'i> WatchedDirectories<'i> {
             Ok::<_, InputError>(Arc::new(frozen) as Arc<dyn FileServer>)
         });
         let mounts = self.stacks.iter().map(|at| (at.clone(), on_disk(at)));
-        Ok(Arc::new(State {
+        Ok(Arc::new(FilesState {
             engine: deployed::with_roots(
                 engine(
                     Backends::new(vec![Box::new(files)]),
@@ -156,7 +156,7 @@ impl<'i> WatchedDirectories<'i> {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub(crate) fn states(&self, states: [&Arc<State>; 2]) -> Result<States, InputError> {
+    pub(crate) fn states(&self, states: [&Arc<FilesState>; 2]) -> Result<States, InputError> {
         let compiled = self.compiling.clone().map(|compiling| (compiling, None));
         States::between(states.map(Arc::clone), compiled)
     }

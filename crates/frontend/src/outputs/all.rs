@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 
 use mapstack_fleet::{MaskedFleet, Minions, Pace, Report, Summary, ordered};
-use mapstack_report::fleet::{Form, ShownMinion};
+use mapstack_report::fleet::{FleetForm, ShownMinion};
 
 use crate::outputs::Sink;
 
@@ -84,7 +84,7 @@ pub fn write_fleet(
     fleet: &MaskedFleet<'_>,
     minions: &dyn Minions,
     (ids, pace): (&[String], Pace),
-    (form, output): (&Form, Box<dyn Output + '_>),
+    (form, output): (&FleetForm, Box<dyn Output + '_>),
     goes_on: impl FnMut() -> bool,
 ) -> WrittenResults {
     std::thread::scope(|scope| {
@@ -146,7 +146,7 @@ pub fn write_minions<E>(
 }
 
 impl MinionResult {
-    fn of(report: Report, form: &Form) -> Self {
+    fn of(report: Report, form: &FleetForm) -> Self {
         let shown = form.show(&report);
         let has_warnings = || {
             let mut outcomes = report.outcomes.iter().flatten();
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    fn written(form: &Form, output: Box<dyn Output + '_>, ids: &[&str]) -> WrittenResults {
+    fn written(form: &FleetForm, output: Box<dyn Output + '_>, ids: &[&str]) -> WrittenResults {
         let done = |id| {
             let shown = ShownMinion::Text(format!("\"{id}\": {{}}"));
             let report = None;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn only_what_can_be_read_counts_as_written() {
-        let form = Form::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
+        let form = FleetForm::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
         // Both are in the buffer, of which nobody knows how much was written.
         let stream = Sink::stream(&form, Full).unwrap();
         let ended = written(&form, Box::new(stream), &["web1", "web2"]).output;

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::file::{of_file, replace};
 use mapstack_fleet::Tally;
-use mapstack_report::fleet::{Form, Format, ShownMinion, cell_text};
+use mapstack_report::fleet::{FleetForm, Format, ShownMinion, cell_text};
 
 /// Writes the minions of a fleet, in order.
 ///
 /// ```
 /// use mapstack_frontend::outputs::Sink;
-/// use mapstack_report::fleet::{Form, Format, ShownMinion, FleetParts};
-/// let form = Form::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
+/// use mapstack_report::fleet::{FleetForm, Format, ShownMinion, FleetParts};
+/// let form = FleetForm::new(Format::Json, FleetParts::Data, false, vec!["users".into()]);
 /// let mut out = Vec::new();
 /// let mut sink = Sink::stream(&form, &mut out)?;
 /// sink.put("web1", ShownMinion::Text("\"web1\": {}".into()))?;
@@ -23,7 +23,7 @@ use mapstack_report::fleet::{Form, Format, ShownMinion, cell_text};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Sink<'f> {
-    form: &'f Form,
+    form: &'f FleetForm,
     to: SinkDestination<'f>,
     tallies: Vec<Tally>,
     is_empty: bool,
@@ -52,7 +52,7 @@ impl<'f> Sink<'f> {
     ///
     /// # Errors
     /// The head of a table cannot be written.
-    pub fn stream(form: &'f Form, out: impl Write + 'f) -> io::Result<Self> {
+    pub fn stream(form: &'f FleetForm, out: impl Write + 'f) -> io::Result<Self> {
         let out: Box<dyn Write + 'f> = Box::new(out);
         let mut sink = Sink::new(
             form,
@@ -69,7 +69,7 @@ impl<'f> Sink<'f> {
     ///
     /// # Errors
     /// The directory cannot be made.
-    pub fn directory(form: &'f Form, format: Format, directory: &Path) -> io::Result<Self> {
+    pub fn directory(form: &'f FleetForm, format: Format, directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let extension = if format == Format::Json {
             "json"
@@ -86,7 +86,7 @@ impl<'f> Sink<'f> {
         ))
     }
 
-    fn new(form: &'f Form, to: SinkDestination<'f>) -> Self {
+    fn new(form: &'f FleetForm, to: SinkDestination<'f>) -> Self {
         Sink {
             form,
             to,

@@ -20,7 +20,7 @@ pub(crate) const FORMAT: &str = "mapstack fleet part 1";
 /// A line.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Line {
+pub(crate) enum PartLine {
     /// The first: which part it is, and of what.
     Part(Header),
     /// Something that minions say, before the first that says it. It is referred to by its place among all of these.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crate::outputs::{Output, WrittenResults, write_minions};
 use mapstack::Error;
 use mapstack_fleet::Summary;
-use mapstack_report::fleet::{Form, MissingKey};
+use mapstack_report::fleet::{FleetForm, MissingKey};
 
 use crate::parts::PartError;
 use crate::parts::line::{End, Run};
 use crate::parts::reader::{LineOrEnd, Minion, PartFile};
 
 /// All parts of a fleet: each is there once, whole, and computed from the same.
-pub struct Parts {
+pub struct PartSet {
     /// The run.
     pub run: Run,
     /// The names of the minions' grains, if none of the minions is selected.
@@ -26,7 +26,7 @@ pub struct Parts {
 /// The most missing parts that an error names.
 const MAX_NAMED: usize = 20;
 
-impl Parts {
+impl PartSet {
     /// The parts whose files are in a directory: those that end with `.part`, which a program of this `version` wrote. All
     /// of each is read.
     ///
@@ -64,7 +64,7 @@ impl Parts {
                 known.minions, run.minions
             )));
         }
-        Ok(Parts {
+        Ok(PartSet {
             run,
             grains: std::mem::take(&mut known.grains),
             files: checked,
@@ -74,8 +74,8 @@ impl Parts {
 
     /// The form in which one run would print the whole.
     #[must_use]
-    pub fn form(&self) -> Form {
-        Form::of(&self.run.form, self.known.clone())
+    pub fn form(&self) -> FleetForm {
+        FleetForm::of(&self.run.form, self.known.clone())
     }
 
     /// Hand the minions of all parts to an output, in the order of the whole. `goes_on` is asked after each of them, and
@@ -85,7 +85,7 @@ impl Parts {
     /// A file changed after it was opened.
     pub fn write(
         self,
-        form: &Form,
+        form: &FleetForm,
         output: Box<dyn Output + '_>,
         goes_on: impl FnMut() -> bool,
     ) -> Result<WrittenResults, PartError> {

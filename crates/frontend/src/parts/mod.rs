@@ -1,7 +1,7 @@
 //! Parts of a fleet that several machines compute, and the whole that they make.
 //!
 //! `PartWriter` takes the minions of one part and writes a file: a header that says which part of what it is, a line for
-//! each minion with its position in the whole, and an end with a digest. `Parts` opens such files, refuses those that do not
+//! each minion with its position in the whole, and an end with a digest. `PartSet` opens such files, refuses those that do not
 //! belong together or are damaged, and hands their minions to a `Sink` in the order of the whole, as one run would have.
 //!
 //! A file of a part is text: JSON on lines, which [`line`](self) describes by its types, and the SHA-256 of all of them
@@ -16,5 +16,5 @@ mod writer;
 
 pub use error::PartError;
 pub use line::{End, Run};
-pub use merge::Parts;
+pub use merge::PartSet;
 pub use writer::PartWriter;

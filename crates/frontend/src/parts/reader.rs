@@ -11,7 +11,7 @@ use mapstack_fleet::{Report, Shard};
 use sha2::{Digest, Sha256};
 
 use crate::parts::PartError;
-use crate::parts::line::{End, FORMAT, Header, Line, MessageNumbers, Record};
+use crate::parts::line::{End, FORMAT, Header, MessageNumbers, PartLine, Record};
 
 /// The longest line: what one minion shows.
 const MAX_LINE: u64 = 256 << 20;
@@ -65,7 +65,7 @@ impl PartFile {
         let mut lines = BufReader::with_capacity(1 << 16, file);
         let first = line(&mut lines, &path)?;
         let header: Header = match serde_json::from_slice(&first) {
-            Ok(Line::Part(header)) if header.format == FORMAT => header,
+            Ok(PartLine::Part(header)) if header.format == FORMAT => header,
             _ => return Err(PartError::NotAPart(path)),
         };
         let Some(shard) = Shard::new(header.number, header.parts) else {
@@ -100,13 +100,13 @@ impl PartFile {
                 return Err(self.damaged("it ends too early"));
             }
             self.digest.update(&text);
-            let line: Line =
+            let line: PartLine =
                 serde_json::from_slice(&text).map_err(|e| self.damaged(e.to_string()))?;
             match line {
-                Line::Part(_) => return Err(self.damaged("it begins a second time")),
-                Line::Message(message) => self.messages.push(message.diagnostic()),
-                Line::Minion(record) => return Ok(LineOrEnd::Minion(self.minion(record)?)),
-                Line::End(end) => {
+                PartLine::Part(_) => return Err(self.damaged("it begins a second time")),
+                PartLine::Message(message) => self.messages.push(message.diagnostic()),
+                PartLine::Minion(record) => return Ok(LineOrEnd::Minion(self.minion(record)?)),
+                PartLine::End(end) => {
                     self.check_end(&end)?;
                     return Ok(LineOrEnd::End(end));
                 }

@@ -10,7 +10,7 @@ use mapstack_report::fleet::ShownMinion;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::parts::line::{End, FORMAT, Header, KeptResult, Line, MessageNumbers, Record, Run};
+use crate::parts::line::{End, FORMAT, Header, KeptResult, MessageNumbers, PartLine, Record, Run};
 
 /// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
 pub struct PartWriter<'e> {
@@ -55,7 +55,7 @@ impl<'e> PartWriter<'e> {
             selects_any: false,
             end: Box::new(end),
         };
-        writer.line(&Line::Part(Header {
+        writer.line(&PartLine::Part(Header {
             format: FORMAT.into(),
             number,
             parts,
@@ -82,7 +82,7 @@ impl<'e> PartWriter<'e> {
             io::Error::other(format!("{id} is not among the minions of the part"))
         })?;
         self.minions += 1;
-        self.line(&Line::Minion(Record {
+        self.line(&PartLine::Minion(Record {
             at,
             id: id.into(),
             shown,
@@ -96,7 +96,7 @@ impl<'e> PartWriter<'e> {
         let mut fresh = Vec::new();
         let mut failed = None;
         let said = MessageNumbers::of(report, |message| {
-            let line = Line::Message(message);
+            let line = PartLine::Message(message);
             let digest = match serde_json::to_vec(&line) {
                 Ok(text) => Sha256::digest(text).into(),
                 Err(e) => {
@@ -145,7 +145,7 @@ impl Output for PartWriter<'_> {
             minions: self.minions,
             ..end(self.selects_any)
         };
-        self.line(&Line::End(end))?;
+        self.line(&PartLine::End(end))?;
         let digest = hex::encode(self.digest.finalize());
         let end = |mut out: BufWriter<Replacement>| {
             out.write_all(format!("{digest}\n").as_bytes())?;

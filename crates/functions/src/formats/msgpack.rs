@@ -1,6 +1,6 @@
 //! Writing MessagePack, as Salt's serializer `msgpack` does.
 
-use mapstack_value::{Int, Kind, Value};
+use mapstack_value::{Int, Value, ValueKind};
 use rmp::encode::{self, RmpWrite};
 
 /// Data that MessagePack has no form for.
@@ -9,7 +9,7 @@ use rmp::encode::{self, RmpWrite};
 pub enum PackError {
     /// A type that MessagePack does not have.
     #[error("can not serialize '{}' object", .0.python_name())]
-    NoForm(Kind),
+    NoForm(ValueKind),
     /// A number of more than 64 bits.
     #[error("Integer value out of range")]
     TooLarge,

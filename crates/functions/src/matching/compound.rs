@@ -3,7 +3,7 @@
 use mapstack_render::{Obj, Result};
 use mapstack_value::Value;
 
-use super::expression::{Answer, Token, evaluate};
+use super::expression::{MatchResult, Token, evaluate};
 use super::nodegroup::{OPERATORS, expand};
 use super::{Expected, Matcher};
 use crate::OPTS_OF_FUNCTIONS;
@@ -126,9 +126,9 @@ impl Matcher<'_, '_> {
         Ok(Ok(tokens))
     }
 
-    fn engine(&self, word: &Word<'_>, whole: &str) -> Result<Option<Answer>> {
+    fn engine(&self, word: &Word<'_>, whole: &str) -> Result<Option<MatchResult>> {
         let delimiter = word.delimiter.unwrap_or(":");
-        let bool = |answer: bool| Some(Answer::Bool(answer));
+        let bool = |answer: bool| Some(MatchResult::Bool(answer));
         let pattern = word.pattern;
         if let Some(is_meant) = self.of_tree(word, whole)? {
             return Ok(bool(is_meant));
@@ -143,7 +143,7 @@ impl Matcher<'_, '_> {
             Some('E') => bool(self.pcre(pattern)?),
             Some('S') => Some(
                 self.ipcidr(&Obj::from(pattern))?
-                    .map_or(Answer::EmptyList, Answer::Bool),
+                    .map_or(MatchResult::EmptyList, MatchResult::Bool),
             ),
             // Without such targets, the word is the name of a minion.
             Some('T' | 'M') if !self.has_resources() => bool(self.glob(whole)),

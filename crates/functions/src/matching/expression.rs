@@ -9,7 +9,7 @@ use mapstack_render::Obj;
 /// A word of a target once its result is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
-    Is(Answer),
+    Is(MatchResult),
     And,
     Or,
     Not,
@@ -19,7 +19,7 @@ pub(super) enum Token {
 
 /// A result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum MatchResult {
     Bool(bool),
     /// The reference's value for an address it cannot read.
     EmptyList,
@@ -27,18 +27,18 @@ pub(super) enum Answer {
     EmptyTuple,
 }
 
-impl Answer {
+impl MatchResult {
     fn truthy(self) -> bool {
-        self == Answer::Bool(true)
+        self == MatchResult::Bool(true)
     }
 }
 
-impl From<Answer> for Obj {
-    fn from(answer: Answer) -> Self {
+impl From<MatchResult> for Obj {
+    fn from(answer: MatchResult) -> Self {
         match answer {
-            Answer::Bool(b) => Obj::Bool(b),
-            Answer::EmptyList => Obj::list([]),
-            Answer::EmptyTuple => Obj::tuple(Vec::new()),
+            MatchResult::Bool(b) => Obj::Bool(b),
+            MatchResult::EmptyList => Obj::list([]),
+            MatchResult::EmptyTuple => Obj::tuple(Vec::new()),
         }
     }
 }
@@ -47,7 +47,7 @@ impl From<Answer> for Obj {
 const MAX_DEPTH: usize = 200;
 
 /// Evaluate an expression; `None` if the tokens do not form one, or if it fails.
-pub(super) fn evaluate(tokens: &[Token]) -> Option<Answer> {
+pub(super) fn evaluate(tokens: &[Token]) -> Option<MatchResult> {
     let mut parser = Parser { tokens, depth: 0 };
     let expression = parser.or()?;
     if parser.tokens.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn evaluate(tokens: &[Token]) -> Option<Answer> {
 }
 
 enum Expression {
-    Is(Answer),
+    Is(MatchResult),
     /// The first that is false, else the last.
     All(Vec<Expression>),
     /// The first that is true, else the last.
@@ -69,17 +69,19 @@ enum Expression {
 }
 
 impl Expression {
-    fn value(&self) -> Option<Answer> {
+    fn value(&self) -> Option<MatchResult> {
         match self {
             Expression::Is(answer) => Some(*answer),
             Expression::All(parts) => Self::first(parts, |answer| !answer.truthy()),
-            Expression::Any(parts) => Self::first(parts, Answer::truthy),
-            Expression::Not(inner) => inner.value().map(|answer| Answer::Bool(!answer.truthy())),
+            Expression::Any(parts) => Self::first(parts, MatchResult::truthy),
+            Expression::Not(inner) => inner
+                .value()
+                .map(|answer| MatchResult::Bool(!answer.truthy())),
             Expression::Call => None,
         }
     }
 
-    fn first(parts: &[Expression], ends: impl Fn(Answer) -> bool) -> Option<Answer> {
+    fn first(parts: &[Expression], ends: impl Fn(MatchResult) -> bool) -> Option<MatchResult> {
         let mut last = None;
         for part in parts {
             let answer = part.value()?;
@@ -163,7 +165,7 @@ impl Parser<'_> {
         }
         self.depth += 1;
         let inner = match self.tokens.first() {
-            Some(Token::Close) => Expression::Is(Answer::EmptyTuple),
+            Some(Token::Close) => Expression::Is(MatchResult::EmptyTuple),
             _ => self.or()?,
         };
         self.depth -= 1;
@@ -176,13 +178,13 @@ mod tests {
     use super::*;
 
     /// The value of a text with `T`, `F`, `[]`, `and`, `or`, `not` and brackets as words.
-    fn value(text: &str) -> Option<Answer> {
+    fn value(text: &str) -> Option<MatchResult> {
         let tokens: Vec<Token> = text
             .split_whitespace()
             .map(|word| match word {
-                "T" => Token::Is(Answer::Bool(true)),
-                "F" => Token::Is(Answer::Bool(false)),
-                "[]" => Token::Is(Answer::EmptyList),
+                "T" => Token::Is(MatchResult::Bool(true)),
+                "F" => Token::Is(MatchResult::Bool(false)),
+                "[]" => Token::Is(MatchResult::EmptyList),
                 "and" => Token::And,
                 "or" => Token::Or,
                 "not" => Token::Not,
@@ -195,24 +197,24 @@ mod tests {
 
     #[test]
     fn not_binds_tighter_than_and_than_or() {
-        assert_eq!(value("T or T and F"), Some(Answer::Bool(true)));
-        assert_eq!(value("( T or T ) and F"), Some(Answer::Bool(false)));
-        assert_eq!(value("not F and F"), Some(Answer::Bool(false)));
-        assert_eq!(value("not ( F and F )"), Some(Answer::Bool(true)));
+        assert_eq!(value("T or T and F"), Some(MatchResult::Bool(true)));
+        assert_eq!(value("( T or T ) and F"), Some(MatchResult::Bool(false)));
+        assert_eq!(value("not F and F"), Some(MatchResult::Bool(false)));
+        assert_eq!(value("not ( F and F )"), Some(MatchResult::Bool(true)));
     }
 
     #[test]
     fn a_result_is_the_operand_that_decided() {
-        assert_eq!(value("T and []"), Some(Answer::EmptyList));
-        assert_eq!(value("[] or ( )"), Some(Answer::EmptyTuple));
-        assert_eq!(value("not ( )"), Some(Answer::Bool(true)));
+        assert_eq!(value("T and []"), Some(MatchResult::EmptyList));
+        assert_eq!(value("[] or ( )"), Some(MatchResult::EmptyTuple));
+        assert_eq!(value("not ( )"), Some(MatchResult::Bool(true)));
     }
 
     #[test]
     fn calls_fail_only_where_they_are_reached() {
         assert_eq!(value("T ( F )"), None);
-        assert_eq!(value("T or T ( F )"), Some(Answer::Bool(true)));
-        assert_eq!(value("F and T ( ) ( T )"), Some(Answer::Bool(false)));
+        assert_eq!(value("T or T ( F )"), Some(MatchResult::Bool(true)));
+        assert_eq!(value("F and T ( ) ( T )"), Some(MatchResult::Bool(false)));
     }
 
     #[test]
@@ -230,7 +232,7 @@ mod tests {
             assert_eq!(value(text), None, "{text}");
         }
         let nested = |depth: usize| format!("{}T{}", "( ".repeat(depth), " )".repeat(depth));
-        assert_eq!(value(&nested(MAX_DEPTH)), Some(Answer::Bool(true)));
+        assert_eq!(value(&nested(MAX_DEPTH)), Some(MatchResult::Bool(true)));
         assert_eq!(value(&nested(MAX_DEPTH + 1)), None);
     }
 }

@@ -16,16 +16,16 @@ use mapstack_render::python::{Address, Anchor, Network, Pattern, hash_key, to_st
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::{Key, Str, Value};
 
-use self::subdict::{Expected, Search};
+use self::subdict::{Expected, SubdictSearch};
 pub use self::top::{confirm_top, is_in_group};
 use super::filter_by::copied;
 use super::slsutil::update;
-use super::{Table, if_true};
+use super::{ModuleTable, if_true};
 use crate::{Context, Flow, TreeContext};
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 use mapstack_minion::Part as Facts;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: ModuleTable = &[
     ("match.compound", |run, vm, args| {
         let [target, id] = args.bind("match.compound", ["tgt", "minion_id"])?;
         let target = required(target, "match.compound", "tgt")?;
@@ -72,7 +72,14 @@ pub(super) const TABLE: Table = &[
         ))
     }),
     ("match.grain", |run, vm, args| {
-        facts(run, vm, args, "match.grain", Part::Grains, Expected::Glob)
+        facts(
+            run,
+            vm,
+            args,
+            "match.grain",
+            TargetPart::Grains,
+            Expected::Glob,
+        )
     }),
     ("match.grain_pcre", |run, vm, args| {
         facts(
@@ -80,7 +87,7 @@ pub(super) const TABLE: Table = &[
             vm,
             args,
             "match.grain_pcre",
-            Part::Grains,
+            TargetPart::Grains,
             Expected::Regex,
         )
     }),
@@ -121,7 +128,14 @@ pub(super) const TABLE: Table = &[
         matcher.lenient(found)
     }),
     ("match.pillar", |run, vm, args| {
-        facts(run, vm, args, "match.pillar", Part::Pillar, Expected::Glob)
+        facts(
+            run,
+            vm,
+            args,
+            "match.pillar",
+            TargetPart::Pillar,
+            Expected::Glob,
+        )
     }),
     ("match.pillar_pcre", |run, vm, args| {
         facts(
@@ -129,7 +143,7 @@ pub(super) const TABLE: Table = &[
             vm,
             args,
             "match.pillar_pcre",
-            Part::Pillar,
+            TargetPart::Pillar,
             Expected::Regex,
         )
     }),
@@ -143,7 +157,7 @@ pub(super) const TABLE: Table = &[
 
 /// The facts a target may look into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum TargetPart {
     Grains,
     Pillar,
 }
@@ -154,7 +168,7 @@ fn facts(
     vm: &Vm<'_>,
     args: CallArgs,
     name: &str,
-    part: Part,
+    part: TargetPart,
     how: Expected,
 ) -> Result<Obj> {
     let [target, delimiter] = args.bind(name, ["tgt", "delimiter"])?;
@@ -163,8 +177,8 @@ fn facts(
     let matcher = Matcher::new(run, vm, None)?;
     let found = match (target.as_str(), delimiter.as_str()) {
         (Some(target), Some(delimiter)) => match part {
-            Part::Grains => matcher.grain(target, delimiter, how),
-            Part::Pillar => matcher.pillar(target, delimiter, how),
+            TargetPart::Grains => matcher.grain(target, delimiter, how),
+            TargetPart::Pillar => matcher.pillar(target, delimiter, how),
         },
         _ => Err(Error::type_error("a target and its delimiter must be text")),
     };
@@ -264,7 +278,7 @@ impl<'m, 'r> Matcher<'m, 'r> {
             _ => None,
         };
         let facts = other.unwrap_or_else(|| self.facts(part, target, delimiter));
-        let search = Search {
+        let search = SubdictSearch {
             vm: self.vm,
             how,
             matches_keys: self.run.salt_version().behaviour().targets_match_keys,

@@ -18,7 +18,7 @@ pub(super) enum Expected {
 }
 
 /// A search.
-pub(super) struct Search<'v, 'r> {
+pub(super) struct SubdictSearch<'v, 'r> {
     pub vm: &'v Vm<'r>,
     pub how: Expected,
     /// True if the keys of a mapping match as the members of a list do.
@@ -31,7 +31,7 @@ const MAX_STEPS: usize = 256;
 /// Stars and delimiters lead this deep at most.
 const MAX_DEPTH: usize = 150;
 
-impl Search<'_, '_> {
+impl SubdictSearch<'_, '_> {
     /// True if data holds something that matches behind some prefix of the expression: the longest
     /// prefix that leads somewhere is tried first, then shorter ones.
     pub fn find(&self, data: &Value, expression: &str, delimiter: &str) -> Result<bool> {

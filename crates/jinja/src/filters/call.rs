@@ -11,7 +11,7 @@ use crate::vm::Vm;
 
 /// The Python function behind a filter or test, as its error messages show it.
 #[derive(Debug, Clone, Copy)]
-pub struct Function {
+pub struct FilterFunction {
     /// Its qualified name.
     name: &'static str,
     /// The name of the parameter that receives the filter's input.
@@ -21,8 +21,8 @@ pub struct Function {
 }
 
 /// A function whose first parameter is the input.
-pub const fn plain(name: &'static str, input: &'static str) -> Function {
-    Function {
+pub const fn plain(name: &'static str, input: &'static str) -> FilterFunction {
+    FilterFunction {
         name,
         input,
         before: 0,
@@ -30,15 +30,15 @@ pub const fn plain(name: &'static str, input: &'static str) -> Function {
 }
 
 /// A function that receives the environment or `self` before the input.
-pub const fn inner(name: &'static str, input: &'static str) -> Function {
-    Function {
+pub const fn inner(name: &'static str, input: &'static str) -> FilterFunction {
+    FilterFunction {
         name,
         input,
         before: 1,
     }
 }
 
-impl Function {
+impl FilterFunction {
     /// A `TypeError` of the function about its arguments.
     pub fn error(self, what: &str) -> Box<Error> {
         Error::type_error(format!("{}() {what}", self.name))

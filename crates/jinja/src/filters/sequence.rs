@@ -422,7 +422,7 @@ fn groupby(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
             Some(first) if !case_sensitive => getter.get(vm, first.clone(), default.as_ref())?,
             _ => key,
         };
-        out.push(Obj::native(Group {
+        out.push(Obj::native(GroupTuple {
             grouper,
             list: ListRef::new(members),
         }));
@@ -431,18 +431,18 @@ fn groupby(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
 }
 
 /// A group of `groupby`: a tuple whose parts have names.
-struct Group {
+struct GroupTuple {
     grouper: Obj,
     list: ListRef,
 }
 
-impl Group {
+impl GroupTuple {
     fn parts(&self) -> [Obj; 2] {
         [self.grouper.clone(), Obj::List(self.list.clone())]
     }
 }
 
-impl Object for Group {
+impl Object for GroupTuple {
     fn type_name(&self) -> &'static str {
         "_GroupTuple"
     }
@@ -487,7 +487,7 @@ impl Object for Group {
     }
 
     fn equals(&self, other: &dyn Object) -> Option<bool> {
-        let other = other.as_any()?.downcast_ref::<Group>()?;
+        let other = other.as_any()?.downcast_ref::<GroupTuple>()?;
         equal(&Obj::tuple(self.parts()), &Obj::tuple(other.parts())).ok()
     }
 

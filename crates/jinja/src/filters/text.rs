@@ -7,7 +7,7 @@ use mapstack_pyobject::{
 use mapstack_value::Str;
 use mapstack_value::pytext::split;
 
-use super::call::{Function, inner, method, misuse, plain, room, soft_str};
+use super::call::{FilterFunction, inner, method, misuse, plain, room, soft_str};
 use crate::dialect::Filters;
 use crate::syntax::ast::BinaryOp;
 use crate::vm::Vm;
@@ -41,7 +41,7 @@ fn with_method(
     vm: &Vm<'_>,
     x: &Obj,
     args: CallArgs,
-    function: Function,
+    function: FilterFunction,
     name: &str,
 ) -> Result<Obj> {
     function.alone(args)?;

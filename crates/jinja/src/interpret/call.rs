@@ -130,7 +130,7 @@ impl Vm<'_> {
         };
         if let Some(function) = known.downcast_ref::<HostFunction>() {
             function.call_in(self, args)
-        } else if let Some(function) = known.downcast_ref::<globals::Function>() {
+        } else if let Some(function) = known.downcast_ref::<globals::RustFunction>() {
             function.call_in(self, args)
         } else if let Some(macro_) = known.downcast_ref::<MacroObject>() {
             macro_.call_in(self, args)

@@ -8,7 +8,7 @@ use mapstack_value::Str;
 
 use super::place;
 use crate::loops::measure;
-use crate::output::{Origin, Output};
+use crate::output::{Output, OutputOrigin};
 use crate::scope::Frame;
 use crate::vm::Vm;
 
@@ -36,7 +36,7 @@ impl Vm<'_> {
             let digits = buffer.format(int);
             // The steps of printing any other object.
             self.burn(1 + digits.len() / 16)?;
-            return out.push(digits, &frame.template, span, Origin::Computed);
+            return out.push(digits, &frame.template, span, OutputOrigin::Computed);
         }
         let printed = match self.print(&value) {
             Ok(printed) => printed,
@@ -50,9 +50,9 @@ impl Vm<'_> {
         }
         let is_text = out.is_mapped() && matches!(value, Obj::Str(_)) && !self.writes_data(expr);
         let origin = if is_text {
-            Origin::Text
+            OutputOrigin::Text
         } else {
-            Origin::Computed
+            OutputOrigin::Computed
         };
         out.push(&printed, &frame.template, span, origin)
     }
@@ -72,7 +72,7 @@ impl Vm<'_> {
         if let Some(tracer) = self.tracer {
             tracer.printed(&place(frame, span), value);
         }
-        out.push(&printed, &frame.template, span, Origin::Computed)
+        out.push(&printed, &frame.template, span, OutputOrigin::Computed)
     }
 
     /// Print literal text, with the line endings that the syntax asks for.
@@ -85,7 +85,7 @@ impl Vm<'_> {
     ) -> Result<()> {
         let newline = self.newline();
         if newline == "\n" {
-            return out.push(text, &frame.template, span, Origin::Literal);
+            return out.push(text, &frame.template, span, OutputOrigin::Literal);
         }
         let mut start = span.start;
         for line in text.split_inclusive('\n') {
@@ -97,7 +97,7 @@ impl Vm<'_> {
                 content,
                 &frame.template,
                 Span { start, end },
-                Origin::Literal,
+                OutputOrigin::Literal,
             )?;
             if ends {
                 out.push(
@@ -107,7 +107,7 @@ impl Vm<'_> {
                         start: end - 1,
                         end,
                     },
-                    Origin::Computed,
+                    OutputOrigin::Computed,
                 )?;
             }
             start = end;

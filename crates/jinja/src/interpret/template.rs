@@ -9,8 +9,8 @@ use mapstack_value::{Str, quote_str};
 
 use super::{place, position, through};
 use crate::module::Module;
-use crate::output::{Origin, Output, SourceMap};
-use crate::scope::{Context, Frame, Layer};
+use crate::output::{Output, OutputOrigin, SourceMap};
+use crate::scope::{Context, Frame, ScopeChain};
 use crate::vm::Vm;
 
 impl Vm<'_> {
@@ -68,7 +68,7 @@ impl Vm<'_> {
             module.body(),
             &frame.template,
             frame.template_span(),
-            Origin::Computed,
+            OutputOrigin::Computed,
         )
     }
 
@@ -193,7 +193,7 @@ impl Vm<'_> {
     }
 
     /// Run a template for what it binds.
-    fn make_module(&self, template: &Arc<Template>, given: Rc<Layer>) -> Result<Rc<Module>> {
+    fn make_module(&self, template: &Arc<Template>, given: Rc<ScopeChain>) -> Result<Rc<Module>> {
         let context = Context::new(template, given);
         let mut out = Output::mapped(self.limits().output);
         self.run_template(&Frame::root(template.clone(), context.clone()), &mut out)?;

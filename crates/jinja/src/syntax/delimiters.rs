@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mapstack_value::{Kind, Value};
+use mapstack_value::{Value, ValueKind};
 
 /// Delimiters and whitespace rules; the defaults are Jinja's.
 ///
@@ -157,7 +157,7 @@ fn newline(value: &Value) -> Result<&'static str, String> {
 }
 
 fn prefix(name: &str, value: &Value) -> Result<Option<String>, String> {
-    if value.kind() == Kind::None {
+    if value.kind() == ValueKind::None {
         Ok(None)
     } else {
         delimiter(name, value).map(Some)

@@ -172,17 +172,17 @@ impl Op {
 
 /// Why a template cannot be read.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ReadFailure {
     pub message: String,
     pub span: Span,
     pub line: u32,
     pub help: Option<String>,
 }
 
-impl Failure {
+impl ReadFailure {
     /// Failures are boxed: the functions that hand them on call each other deeply.
     pub fn new(message: impl Into<String>, span: Span, line: u32) -> Box<Self> {
-        Box::new(Failure {
+        Box::new(ReadFailure {
             message: message.into(),
             span,
             line,
@@ -197,7 +197,7 @@ impl Failure {
 pub(crate) struct Tokens {
     /// The tokens, with [`Tok::Eof`] last unless there was a failure.
     pub tokens: Vec<Token>,
-    pub failure: Option<Box<Failure>>,
+    pub failure: Option<Box<ReadFailure>>,
 }
 
 /// Turn `\r\n` and `\r` into `\n`.
@@ -340,7 +340,7 @@ struct Lexer<'s> {
 }
 
 impl Lexer<'_> {
-    fn run(&mut self) -> Result<(), Box<Failure>> {
+    fn run(&mut self) -> Result<(), Box<ReadFailure>> {
         while self.pos < self.source.len() {
             let Some(opening) = self.next_opening() else {
                 self.push(Tok::Data, self.pos, self.source.len());
@@ -407,8 +407,8 @@ impl Lexer<'_> {
         });
     }
 
-    fn fail(&self, message: impl Into<String>, start: usize, end: usize) -> Box<Failure> {
-        Failure::new(message, span(start, end), self.line)
+    fn fail(&self, message: impl Into<String>, start: usize, end: usize) -> Box<ReadFailure> {
+        ReadFailure::new(message, span(start, end), self.line)
     }
 
     /// Emit a token of code without newlines, and go on to its end.
@@ -591,7 +591,7 @@ impl Lexer<'_> {
         self.consume(end);
     }
 
-    fn raw(&mut self, start: usize, end: usize) -> Result<(), Box<Failure>> {
+    fn raw(&mut self, start: usize, end: usize) -> Result<(), Box<ReadFailure>> {
         if end == self.source.len() {
             return Ok(());
         }
@@ -614,7 +614,7 @@ impl Lexer<'_> {
         Err(self.fail("Missing end of raw directive", start, end))
     }
 
-    fn comment(&mut self, start: usize, end: usize) -> Result<(), Box<Failure>> {
+    fn comment(&mut self, start: usize, end: usize) -> Result<(), Box<ReadFailure>> {
         if end == self.source.len() {
             return Ok(());
         }
@@ -658,7 +658,7 @@ impl Lexer<'_> {
 
     // ---- code ----
 
-    fn code(&mut self, closer: Closer) -> Result<(), Box<Failure>> {
+    fn code(&mut self, closer: Closer) -> Result<(), Box<ReadFailure>> {
         loop {
             if self.brackets.is_empty()
                 && let Some((kind, delimiter_end, end)) = self.closing(closer)
@@ -714,7 +714,7 @@ impl Lexer<'_> {
     }
 
     /// The token that a byte of a class starts, or blanks.
-    fn code_token(&mut self, class: Class) -> Result<(), Box<Failure>> {
+    fn code_token(&mut self, class: Class) -> Result<(), Box<ReadFailure>> {
         let start = self.pos;
         match class {
             Class::Blank => self.consume(self.skip_space(start)),
@@ -752,7 +752,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn word(&mut self, start: usize) -> Result<(), Box<Failure>> {
+    fn word(&mut self, start: usize) -> Result<(), Box<ReadFailure>> {
         let (end, is_ascii) = self.word_end(start);
         if !is_ascii && !is_identifier(&self.source[start..end]) {
             return Err(self.fail("Invalid character in identifier", start, end));
@@ -763,7 +763,7 @@ impl Lexer<'_> {
 
     /// The character at this place does not start a token.
     #[cold]
-    fn unexpected(&self, start: usize) -> Box<Failure> {
+    fn unexpected(&self, start: usize) -> Box<ReadFailure> {
         let first = self.source[start..].chars().next().unwrap_or_default();
         let shown = quote_str(first.encode_utf8(&mut [0; 4]));
         let column = self.source[self.start..start].chars().count();
@@ -780,7 +780,7 @@ impl Lexer<'_> {
         literal::unescape(&quoted.replace('\n', newline)).map(Str::from)
     }
 
-    fn balance(&mut self, op: Op) -> Result<(), Box<Failure>> {
+    fn balance(&mut self, op: Op) -> Result<(), Box<ReadFailure>> {
         match op {
             Op::LBrace => self.brackets.push(Op::RBrace),
             Op::LParen => self.brackets.push(Op::RParen),

@@ -45,5 +45,5 @@ mod visit;
 pub use delimiters::Syntax;
 pub use parser::{SyntaxError, parse};
 pub use scopes::bound;
-pub use tag::{DO, Form, LOOP_CONTROLS, Tag};
+pub use tag::{DO, LOOP_CONTROLS, Tag, TagForm};
 pub use visit::{Node, visit};

@@ -17,7 +17,7 @@ use mapstack_diagnostic::line_and_column;
 use mapstack_value::{Str, quote_str};
 
 use super::ast::{Block, Span, Stmt, Template};
-use super::lexer::{Failure, Op, Tok, Token, normalise_newlines, tokenize};
+use super::lexer::{Op, ReadFailure, Tok, Token, normalise_newlines, tokenize};
 use super::unset::{sets_self, unset_names};
 use super::{Syntax, Tag};
 use constants::Constants;
@@ -103,7 +103,7 @@ pub fn parse(
             Ok(template)
         }
         Err(failure) => {
-            let Failure {
+            let ReadFailure {
                 message,
                 span,
                 line,
@@ -145,10 +145,10 @@ fn check(source: &str, syntax: &Syntax) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Failure::new(message, Span::default(), 1))
+    Err(ReadFailure::new(message, Span::default(), 1))
 }
 
-type Result<T> = std::result::Result<T, Box<Failure>>;
+type Result<T> = std::result::Result<T, Box<ReadFailure>>;
 
 /// A parsed template, and the facts about it.
 struct ParsedTemplate {
@@ -167,7 +167,7 @@ struct Parser<'s> {
     /// The index of the current token.
     at: usize,
     /// Why the tokens end after the last one.
-    failure: Option<Box<Failure>>,
+    failure: Option<Box<ReadFailure>>,
     /// The end of the token before the current one.
     previous_end: u32,
     /// The number of open expressions.
@@ -190,7 +190,7 @@ struct Parser<'s> {
     /// True if a statement sets a name that is not bound for a body alone.
     sets_names: bool,
     /// Mistakes that Jinja would find after parsing; the least one is reported.
-    late: Vec<(LateOrder, Box<Failure>)>,
+    late: Vec<(LateOrder, Box<ReadFailure>)>,
 }
 
 /// Most templates have fewer names.
@@ -405,11 +405,11 @@ impl<'s> Parser<'s> {
 
     // ---- failures ----
 
-    fn fail(&self, message: impl Into<String>) -> Box<Failure> {
-        Failure::new(message, self.token().span, self.line())
+    fn fail(&self, message: impl Into<String>) -> Box<ReadFailure> {
+        ReadFailure::new(message, self.token().span, self.line())
     }
 
-    fn expected(&self, what: &str) -> Box<Failure> {
+    fn expected(&self, what: &str) -> Box<ReadFailure> {
         let what = quote_str(what);
         if *self.kind() == Tok::Eof {
             return self.fail(format!("unexpected end of template, expected {what}."));
@@ -417,7 +417,7 @@ impl<'s> Parser<'s> {
         self.fail(format!("expected token {what}, got {}", self.described()))
     }
 
-    fn unexpected(&self) -> Box<Failure> {
+    fn unexpected(&self) -> Box<ReadFailure> {
         self.fail(format!("unexpected {}", self.described()))
     }
 
@@ -439,7 +439,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A failure with the place of the bracket or tag that is not closed, if that is what is wrong.
-    fn with_opening(&self, mut failure: Box<Failure>) -> Box<Failure> {
+    fn with_opening(&self, mut failure: Box<ReadFailure>) -> Box<ReadFailure> {
         let before = self.tokens.get(..self.at).unwrap_or_default();
         let current = self
             .tokens
@@ -460,7 +460,7 @@ impl<'s> Parser<'s> {
     }
 
     /// True if nothing can close a bracket or a tag where the template is refused.
-    fn is_unclosed(&self, token: &Token, failure: &Failure) -> bool {
+    fn is_unclosed(&self, token: &Token, failure: &ReadFailure) -> bool {
         let at = failure.span.start as usize;
         let rest = self.source.get(at..).unwrap_or_default();
         let closing = match token.kind {
@@ -499,7 +499,7 @@ impl<'s> Parser<'s> {
     /// Note a mistake that Jinja would only find after parsing.
     fn late(&mut self, pass: u32, span: Span, line: u32, message: impl Into<String>) {
         self.late
-            .push(((pass, span.start), Failure::new(message, span, line)));
+            .push(((pass, span.start), ReadFailure::new(message, span, line)));
     }
 }
 

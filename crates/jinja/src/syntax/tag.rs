@@ -6,21 +6,21 @@ pub struct Tag {
     /// Its name, the first word in `{% … %}`.
     pub name: &'static str,
     /// The form: the way it is written, and the node it becomes.
-    pub form: Form,
+    pub form: TagForm,
 }
 
 /// The forms that a tag can have.
 ///
 /// ```
 /// use mapstack_jinja::syntax::ast::StmtKind;
-/// use mapstack_jinja::syntax::{Form, Syntax, Tag, parse};
+/// use mapstack_jinja::syntax::{TagForm, Syntax, Tag, parse};
 ///
-/// let tags = &[Tag { name: "load_csv", form: Form::Load { end: &["endload"] } }];
+/// let tags = &[Tag { name: "load_csv", form: TagForm::Load { end: &["endload"] } }];
 /// let template = parse("{% load_csv as rows %}a,b{% endload %}", None, &Syntax::default(), tags).unwrap();
 /// assert!(matches!(template.body[0].kind, StmtKind::Load { tag: "load_csv", .. }));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum TagForm {
     /// `{% do expr %}`: [`StmtKind::Do`](crate::syntax::ast::StmtKind::Do).
     Do,
     /// `{% break %}`: [`StmtKind::Break`](crate::syntax::ast::StmtKind::Break).
@@ -44,17 +44,17 @@ pub enum Form {
 /// `do`, of Jinja2's extension `jinja2.ext.do`.
 pub const DO: Tag = Tag {
     name: "do",
-    form: Form::Do,
+    form: TagForm::Do,
 };
 
 /// `break` and `continue`, of Jinja2's extension `jinja2.ext.loopcontrols`.
 pub const LOOP_CONTROLS: [Tag; 2] = [
     Tag {
         name: "break",
-        form: Form::Break,
+        form: TagForm::Break,
     },
     Tag {
         name: "continue",
-        form: Form::Continue,
+        form: TagForm::Continue,
     },
 ];

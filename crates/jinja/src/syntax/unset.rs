@@ -26,13 +26,13 @@ use crate::syntax::visit::{Node, visit};
 /// For each body that hides names, by the byte where it starts: the names that something reads before it sets them.
 pub(crate) fn unset_names(body: &[Stmt], blocks: &[impl AsRef<Block>]) -> BTreeMap<u32, Vec<Str>> {
     let mut unset = BTreeMap::new();
-    let mut root = Names::inside(None);
+    let mut root = BodyNames::inside(None);
     root.parameter("self");
     root.body(body);
     root.finish(body, &mut unset);
     for block in blocks {
         let body = &block.as_ref().body;
-        let mut names = Names::inside(None);
+        let mut names = BodyNames::inside(None);
         names.parameter("self");
         names.parameter("super");
         names.body(body);
@@ -113,8 +113,8 @@ struct Name {
 }
 
 /// The names of one body.
-struct Names<'t, 'o> {
-    outer: Option<&'o Names<'t, 'o>>,
+struct BodyNames<'t, 'o> {
+    outer: Option<&'o BodyNames<'t, 'o>>,
     known: HashMap<&'t str, Name, RandomState>,
     /// The names that the open branches changed, with their former states.
     changed: Vec<(&'t str, Option<Name>)>,
@@ -140,9 +140,9 @@ enum Inner<'t> {
     Body(&'t [Stmt], Option<&'t Expr>),
 }
 
-impl<'t, 'o> Names<'t, 'o> {
-    fn inside(outer: Option<&'o Names<'t, 'o>>) -> Self {
-        Names {
+impl<'t, 'o> BodyNames<'t, 'o> {
+    fn inside(outer: Option<&'o BodyNames<'t, 'o>>) -> Self {
+        BodyNames {
             outer,
             known: HashMap::default(),
             changed: Vec::new(),
@@ -193,14 +193,14 @@ impl<'t, 'o> Names<'t, 'o> {
         inner: Inner<'t>,
         unset: &mut BTreeMap<u32, Vec<Str>>,
     ) -> HashSet<&'t str, RandomState> {
-        let mut names = Names::inside(Some(self));
+        let mut names = BodyNames::inside(Some(self));
         let body: &[Stmt] = match inner {
             Inner::Loop(node) => {
                 names.looped(node);
                 &node.body
             }
             Inner::Test(node, test) => {
-                names.target(&node.target, Names::parameter);
+                names.target(&node.target, BodyNames::parameter);
                 names.expr(test);
                 &[]
             }
@@ -212,7 +212,7 @@ impl<'t, 'o> Names<'t, 'o> {
             Inner::With(bindings, body) => {
                 bindings
                     .iter()
-                    .for_each(|(target, _)| names.target(target, Names::parameter));
+                    .for_each(|(target, _)| names.target(target, BodyNames::parameter));
                 body
             }
             Inner::Body(body, _) => body,

@@ -37,14 +37,14 @@ pub fn visit<'t, E>(
     template: &'t Template,
     visit: &mut dyn FnMut(Node<'t>, bool) -> Result<(), E>,
 ) -> Result<(), E> {
-    Walk { visit }.body(&template.body, false)
+    SyntaxWalk { visit }.body(&template.body, false)
 }
 
-struct Walk<'v, 't, E> {
+struct SyntaxWalk<'v, 't, E> {
     visit: &'v mut dyn FnMut(Node<'t>, bool) -> Result<(), E>,
 }
 
-impl<'t, E> Walk<'_, 't, E> {
+impl<'t, E> SyntaxWalk<'_, 't, E> {
     fn body(&mut self, body: &'t [Stmt], soft: bool) -> Result<(), E> {
         body.iter().try_for_each(|stmt| self.stmt(stmt, soft))
     }

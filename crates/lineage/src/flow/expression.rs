@@ -8,13 +8,13 @@ use mapstack_value::{Key, Value};
 use std::sync::Arc;
 
 use super::objects::is_container;
-use super::{Operand, State, data, in_file, query, whole};
+use super::{Operand, TracerState, data, in_file, query, whole};
 use crate::tree::{At, Claim, Node};
 
 /// The number of inputs of a computed value that are named.
 const MAX_INPUTS: usize = 4;
 
-impl State {
+impl TracerState {
     /// The origins of what an expression computed from operands: those of a scalar. Those of a container are
     /// remembered with it.
     pub(super) fn evaluated(

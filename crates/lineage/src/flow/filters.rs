@@ -6,8 +6,8 @@ use mapstack_render::jinja::ast::Args;
 use mapstack_value::{Key, Path, Value};
 
 use super::objects::is_container;
-use super::parts::{Part, moved, of_dump};
-use super::{Operand, State, data};
+use super::parts::{TextPart, moved, of_dump};
+use super::{Operand, TracerState, data};
 use crate::tree::Node;
 
 /// Filters that keep the items of their input, or some of them, in some order.
@@ -28,7 +28,7 @@ const REARRANGING: &[&str] = &[
     "compact",
 ];
 
-impl State {
+impl TracerState {
     /// The item that a filter picks from its input.
     fn one_of(&mut self, input: &Obj, item: &Obj, last: bool) -> Option<Node> {
         if self.objects.knows(item) {
@@ -57,7 +57,7 @@ impl State {
                     !matches!(input.value, Obj::Undefined(_)) && input.value.is_same(value);
                 let chosen = match is_input {
                     true => Some(input),
-                    false => State::argument(args, operands, 0, "default_value"),
+                    false => TracerState::argument(args, operands, 0, "default_value"),
                 };
                 self.moved(chosen.filter(|chosen| chosen.value.is_same(value))?)
             }
@@ -130,7 +130,7 @@ impl State {
             let Value::Str(item) = item else {
                 return;
             };
-            let whole = [Part::whole(&item, node)];
+            let whole = [TextPart::whole(&item, node)];
             let Some((part, end)) = moved(&item, &whole, text, from) else {
                 return;
             };
@@ -143,10 +143,10 @@ impl State {
     /// The value at a path, or the default.
     fn traversed(&mut self, args: &Args, operands: &[Operand], value: &Obj) -> Option<Node> {
         let input = operands.first()?;
-        let default = State::argument(args, operands, 1, "default");
-        let by = State::argument(args, operands, 2, "delimiter");
+        let default = TracerState::argument(args, operands, 1, "default");
+        let by = TracerState::argument(args, operands, 2, "delimiter");
         let by = by.and_then(|by| by.value.as_str().cloned());
-        let key = &State::argument(args, operands, 0, "key")?.value;
+        let key = &TracerState::argument(args, operands, 0, "key")?.value;
         let steps: Vec<Key> = match key {
             Obj::Str(text) => {
                 let path = Path::split(text, by.as_deref().unwrap_or(":")).ok()?;

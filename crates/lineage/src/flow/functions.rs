@@ -8,7 +8,7 @@ use mapstack_value::{Key, Value};
 use super::documents::Document;
 use super::merging::merged;
 use super::objects::is_container;
-use super::{Operand, State, ValueTracer, data, query, whole};
+use super::{Operand, TracerState, ValueTracer, data, query, whole};
 use crate::in_config::in_config;
 use crate::layers::MatchedValue;
 use crate::tree::{At, HistoryStep, Node};
@@ -50,7 +50,7 @@ impl ValueTracer {
     }
 }
 
-impl State {
+impl TracerState {
     fn merges(&mut self, base: &Obj, overlay: &Obj, options: &mapstack_merge::Options) -> Node {
         let over = self.known(overlay);
         let mut under = self.known(base);

@@ -9,7 +9,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::Mark;
 
 use super::prints::Run;
-use super::{State, TracerFindings, ValueTracer};
+use super::{TracerFindings, TracerState, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Node};
@@ -27,12 +27,12 @@ pub(crate) struct Printing {
 
 /// The lines of a file: the text of each, and the values of the expressions on it, with their origins.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub(crate) struct TracedLines {
     data: Map,
     nodes: Vec<(Key, Node)>,
 }
 
-impl Lines {
+impl TracedLines {
     /// Add the next line, which has this claim.
     pub fn add(&mut self, text: &Claim, printed: Vec<Printing>) {
         let near = text.at.nearby();
@@ -92,14 +92,14 @@ impl ValueTracer {
     }
 }
 
-impl State {
+impl TracerState {
     fn lines(&mut self, path: &str, text: &Arc<LayerText>) -> (Value, Node) {
         let layer = self.sources.file(path);
         let prints = self.prints.take().unwrap_or_default();
         let runs = prints.in_text(text);
         let places = text.printed();
         let of_text = OfText { layer, text };
-        let mut lines = Lines::default();
+        let mut lines = TracedLines::default();
         for (line, range) in line_ranges(text.as_str()).enumerate() {
             if lines.is_full() {
                 break;

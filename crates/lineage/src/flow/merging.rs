@@ -1,6 +1,6 @@
 //! Repeats a merge on the origins of both sides.
 
-use mapstack_merge::{Change, Observer, Options, Origin, Trail, merge_observed, stack};
+use mapstack_merge::{Change, ItemOrigin, Observer, Options, Trail, merge_observed, stack};
 use mapstack_value::{Key, Map, Value};
 
 use crate::tree::{Claim, HistoryStep, Node};
@@ -86,9 +86,9 @@ impl Observer for Merging<'_> {
                 };
                 // The items keep their own histories; those of the lists are theirs.
                 let (ours, theirs) = (node.clone().without_past(), theirs.without_past());
-                let item = |origin: &Origin| match origin {
-                    Origin::Base(index) => ours.child(&Key::of_index(*index)),
-                    Origin::Overlay(index) => theirs.child(&Key::of_index(*index)),
+                let item = |origin: &ItemOrigin| match origin {
+                    ItemOrigin::Base(index) => ours.child(&Key::of_index(*index)),
+                    ItemOrigin::Overlay(index) => theirs.child(&Key::of_index(*index)),
                 };
                 let items = origins.iter().map(item).map(Option::unwrap_or_default);
                 let items = items.collect();

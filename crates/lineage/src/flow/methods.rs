@@ -8,10 +8,10 @@ use mapstack_value::{Key, Value};
 
 use super::expression::called_name;
 use super::objects::is_container;
-use super::{Operand, State, data};
+use super::{Operand, TracerState, data};
 use crate::tree::{Claim, Node, entry};
 
-impl State {
+impl TracerState {
     /// The result of a call. The first operand is the object of the method, or what is called.
     pub(super) fn call(
         &mut self,
@@ -65,8 +65,8 @@ impl State {
         value: &Obj,
     ) -> Option<Node> {
         let object = operands.first()?;
-        let first = State::argument(args, operands, 0, "key");
-        let default = State::argument(args, operands, 1, "default");
+        let first = TracerState::argument(args, operands, 0, "key");
+        let default = TracerState::argument(args, operands, 1, "default");
         let key = || first.and_then(|first| hash_key(&first.value).ok());
         match name {
             "get" if dict.contains(&key()?) => self.entry(object, &key()?, value),

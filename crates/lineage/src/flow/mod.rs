@@ -36,14 +36,14 @@ use mapstack_value::{Extent, Key, Str, Value};
 
 use crate::bounds::MAX_VALUES;
 use crate::layers::Layer;
-use crate::tracker::{Follower, Texts};
+use crate::tracker::{Follower, LayerTexts};
 use crate::tree::{At, Claim, Node};
 use documents::Dumps;
 use objects::{Objects, is_container};
 use prints::TagTexts;
 use sources::{Sources, shown};
 
-pub(crate) use lines::{Lines, Printing, TemplateVariables, line_ranges};
+pub(crate) use lines::{Printing, TemplateVariables, TracedLines, line_ranges};
 pub(crate) use merging::{merged, stacked};
 pub(crate) use sources::SERVED;
 
@@ -55,7 +55,7 @@ const CHECK_EVERY: u64 = 4096;
 
 /// The hooks that follow the values of a map.
 pub(crate) struct ValueTracer {
-    state: RefCell<State>,
+    state: RefCell<TracerState>,
     limits: Limits,
     /// The steps that are left for following values. The render does not pay for them, but its time and its memory
     /// limit them as well.
@@ -68,7 +68,7 @@ pub(crate) struct ValueTracer {
 }
 
 /// The state at a moment of the render.
-pub(crate) struct State {
+pub(crate) struct TracerState {
     minion: Minion,
     sources: Sources,
     objects: Objects,
@@ -82,7 +82,7 @@ pub(crate) struct State {
     printed: PrintedTexts,
     /// All that tags printed, if the text of the template counts.
     prints: Option<TagTexts>,
-    texts: Texts,
+    texts: LayerTexts,
     /// The variables that the template gets.
     given: TemplateVariables,
     /// Those that are scalars, once the render has begun.
@@ -146,14 +146,14 @@ pub(crate) struct TracerFindings {
     pub node: Node,
     pub printed: PrintedTexts,
     /// The texts of the layers of nested folds.
-    pub texts: Texts,
+    pub texts: LayerTexts,
 }
 
 impl ValueTracer {
     /// A tracer that spends on values what a render may spend on templates.
     pub fn new(minion: Minion, limits: &Limits) -> Self {
         ValueTracer {
-            state: RefCell::new(State::new(minion)),
+            state: RefCell::new(TracerState::new(minion)),
             limits: limits.restarted(),
             left: Cell::new(limits.fuel),
             ended: RefCell::default(),
@@ -185,7 +185,7 @@ impl ValueTracer {
     }
 
     /// Follow a step of the render, unless the steps for it are used up.
-    fn follow(&self, step: impl FnOnce(&mut State)) {
+    fn follow(&self, step: impl FnOnce(&mut TracerState)) {
         let before = self.left.get();
         if before == 0 {
             return;
@@ -208,7 +208,7 @@ impl ValueTracer {
     fn end(&self, why: String) {
         self.left.set(0);
         let state = &mut *self.state.borrow_mut();
-        *state = State::new(std::mem::take(&mut state.minion));
+        *state = TracerState::new(std::mem::take(&mut state.minion));
         *self.ended.borrow_mut() = Some(why);
     }
 
@@ -218,7 +218,7 @@ impl ValueTracer {
     }
 
     /// The findings about a result whose origins are made from the state.
-    fn finish(&self, data: &Value, node: impl FnOnce(&mut State) -> Node) -> TracerFindings {
+    fn finish(&self, data: &Value, node: impl FnOnce(&mut TracerState) -> Node) -> TracerFindings {
         // A few aliases can expand to more values than anyone can read.
         let is_readable = Extent::of(data).values <= MAX_VALUES;
         let left = Cell::new(MAX_STEPS);
@@ -255,9 +255,9 @@ impl ValueTracer {
     }
 }
 
-impl State {
+impl TracerState {
     fn new(minion: Minion) -> Self {
-        State {
+        TracerState {
             minion,
             sources: Sources::default(),
             objects: Objects::default(),
@@ -267,7 +267,7 @@ impl State {
             dumps: Dumps::default(),
             printed: PrintedTexts::new(),
             prints: None,
-            texts: Texts::new(),
+            texts: LayerTexts::new(),
             given: TemplateVariables::new(),
             given_scalars: HashMap::default(),
             folded: BTreeSet::new(),
@@ -366,7 +366,7 @@ impl ValueHooks for ValueTracer {
                 state.objects.insert(object, node);
             }
         });
-        let node = |state: &mut State| state.objects.node(object).unwrap_or_default();
+        let node = |state: &mut TracerState| state.objects.node(object).unwrap_or_default();
         *self.result.borrow_mut() = Some(self.finish(data, node));
     }
 

@@ -9,19 +9,19 @@ use mapstack_yaml::{Limits, Lines, Marks, load_marked};
 use crate::tree::Node;
 
 /// The parts of a text, in order.
-pub(super) type Parts = Arc<[Part]>;
+pub(super) type TextParts = Arc<[TextPart]>;
 
 /// A part of a text.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct TextPart {
     pub range: Range<usize>,
     pub node: Node,
 }
 
-impl Part {
+impl TextPart {
     /// All of a text.
     pub fn whole(text: &str, node: Node) -> Self {
-        Part {
+        TextPart {
             range: 0..text.len(),
             node,
         }
@@ -29,7 +29,7 @@ impl Part {
 
     /// The part in a longer text, in which its text begins at an offset.
     pub fn shifted(&self, start: usize) -> Self {
-        Part {
+        TextPart {
             range: start + self.range.start..start + self.range.end,
             node: self.node.clone(),
         }
@@ -40,10 +40,10 @@ impl Part {
 /// was, without its ends, or with something before its lines. `None` if it is not there.
 pub(super) fn moved(
     text: &str,
-    parts: &[Part],
+    parts: &[TextPart],
     to: &str,
     from: usize,
-) -> Option<(Vec<Part>, usize)> {
+) -> Option<(Vec<TextPart>, usize)> {
     let rest = to.get(from..)?;
     if let Some(at) = rest.find(text) {
         let start = from + at;
@@ -55,7 +55,7 @@ pub(super) fn moved(
     }
     if let Some(before) = text.find(rest) {
         let clip = |offset: usize| offset.saturating_sub(before).min(rest.len()) + from;
-        let clipped = parts.iter().map(|part| Part {
+        let clipped = parts.iter().map(|part| TextPart {
             range: clip(part.range.start)..clip(part.range.end),
             node: part.node.clone(),
         });
@@ -68,7 +68,7 @@ pub(super) fn moved(
         let (begin, new) = lines[line.saturating_sub(1)];
         from + new + (offset - begin)
     };
-    let parts = parts.iter().map(|part| Part {
+    let parts = parts.iter().map(|part| TextPart {
         range: place(part.range.start)..place(part.range.end),
         node: part.node.clone(),
     });
@@ -93,7 +93,7 @@ fn indented(text: &str, to: &str) -> Option<Vec<(usize, usize)>> {
 }
 
 /// The parts of a text of several lines that data was written as: its keys and scalars.
-pub(super) fn of_dump(text: &str, node: &Node) -> Vec<Part> {
+pub(super) fn of_dump(text: &str, node: &Node) -> Vec<TextPart> {
     let mut parts = Vec::new();
     if text.trim_end().contains('\n')
         && let Ok((value, marks)) = load_marked(text, &Limits::default())
@@ -114,8 +114,8 @@ struct Dump<'d> {
 }
 
 impl Dump<'_> {
-    fn add(&self, node: &Node, value: &Value, marks: &Marks, parts: &mut Vec<Part>) {
-        let inside = |index: usize, step: &Key, value: &Value, parts: &mut Vec<Part>| {
+    fn add(&self, node: &Node, value: &Value, marks: &Marks, parts: &mut Vec<TextPart>) {
+        let inside = |index: usize, step: &Key, value: &Value, parts: &mut Vec<TextPart>| {
             if let Some(marks) = marks.child(index)
                 && let Some(child) = node.child(step)
             {
@@ -150,7 +150,7 @@ impl Dump<'_> {
     }
 
     /// The part of a scalar that begins at a mark: the rest of its line, or as many lines as it has.
-    fn part(&self, mark: mapstack_yaml::Mark, value: &Value, node: Node) -> Part {
+    fn part(&self, mark: mapstack_yaml::Mark, value: &Value, node: Node) -> TextPart {
         let start = self.lines.offset(self.text, mark);
         let rest = self.text.get(start..).unwrap_or_default();
         let count = value.as_str().map_or(0, |text| text.matches('\n').count());
@@ -160,7 +160,7 @@ impl Dump<'_> {
             .map(str::len)
             .sum();
         let end = start + rest.get(..length).unwrap_or_default().trim_end().len();
-        Part {
+        TextPart {
             range: start..end,
             node,
         }

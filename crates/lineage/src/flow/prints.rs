@@ -9,7 +9,7 @@ use mapstack_render::jinja::SourceMap;
 use mapstack_render::{Obj, TemplatePlace, python, spend};
 use mapstack_value::Str;
 
-use super::parts::{Part, Parts, moved};
+use super::parts::{TextPart, TextParts, moved};
 use super::{Operand, Tag, is_computed};
 use crate::source::LayerText;
 use crate::tree::Node;
@@ -30,7 +30,7 @@ pub(super) struct TagTexts {
 /// A text that is made of parts.
 struct ComposedText {
     text: Str,
-    parts: Parts,
+    parts: TextParts,
 }
 
 /// The number of equal texts that are told apart.
@@ -40,7 +40,7 @@ struct Print {
     text: Str,
     node: Option<Node>,
     /// The parts of a text that is computed, if they are known.
-    parts: Option<Parts>,
+    parts: Option<TextParts>,
 }
 
 /// A range of a text that a tag printed.
@@ -53,7 +53,7 @@ pub(super) struct Run {
 pub(super) struct PrintedPiece {
     range: Range<usize>,
     pub node: Option<Node>,
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<TextPart>>,
 }
 
 impl PrintedPiece {
@@ -163,7 +163,7 @@ impl TagTexts {
     }
 
     /// A text has these parts.
-    pub fn add_made(&mut self, text: &Str, parts: Vec<Part>) {
+    pub fn add_made(&mut self, text: &Str, parts: Vec<TextPart>) {
         if text.is_empty() || spend(parts.len()).is_err() {
             return;
         }
@@ -179,7 +179,7 @@ impl TagTexts {
     }
 
     /// The parts of a text, unless it is one of several equal ones and not known which.
-    fn made(&self, text: &Str) -> Option<&Parts> {
+    fn made(&self, text: &Str) -> Option<&TextParts> {
         let all = self.made.get(text)?;
         let own = all.iter().rev().find(|made| is_it(&made.text, text));
         match &all[..] {
@@ -204,10 +204,10 @@ impl TagTexts {
             let Some(text) = operand.value.as_str() else {
                 continue;
             };
-            let own: &[Part] = match (made(operand), &operand.node) {
+            let own: &[TextPart] = match (made(operand), &operand.node) {
                 (Some(own), _) => own,
                 (None, Some(node)) => {
-                    whole = [Part::whole(text, node.clone())];
+                    whole = [TextPart::whole(text, node.clone())];
                     &whole
                 }
                 (None, None) => continue,
@@ -264,18 +264,18 @@ impl TagTexts {
 
 impl Print {
     /// Add the parts of the text, which begins at an offset of another.
-    fn add_parts(&self, start: usize, parts: &mut Vec<Part>) {
+    fn add_parts(&self, start: usize, parts: &mut Vec<TextPart>) {
         match (&self.parts, &self.node) {
             (Some(own), _) => parts.extend(own.iter().map(|part| part.shifted(start))),
             (None, Some(node)) => {
-                parts.push(Part::whole(&self.text, node.clone()).shifted(start));
+                parts.push(TextPart::whole(&self.text, node.clone()).shifted(start));
             }
             (None, None) => {}
         }
     }
 
     fn piece(&self, start: usize) -> PrintedPiece {
-        let shifted = |parts: &Parts| parts.iter().map(|part| part.shifted(start)).collect();
+        let shifted = |parts: &TextParts| parts.iter().map(|part| part.shifted(start)).collect();
         PrintedPiece {
             range: start..start + self.text.len(),
             node: self.node.clone(),

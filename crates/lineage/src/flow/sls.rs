@@ -8,7 +8,7 @@ use mapstack_diagnostic::Place;
 use mapstack_value::{Extent, Key, Value};
 
 use super::prints::Run;
-use super::{State, TracerFindings, ValueTracer};
+use super::{TracerFindings, TracerState, ValueTracer};
 use crate::bounds::MAX_VALUES;
 use crate::source::LayerText;
 use crate::tree::{At, Claim, Node};
@@ -31,7 +31,7 @@ impl ValueTracer {
     }
 }
 
-impl State {
+impl TracerState {
     /// The origins of what was read from a text, with those of what tags printed into it.
     fn printed_over(&mut self, claim: Claim) -> Node {
         let At::Text(text, marks) = claim.at.clone() else {

@@ -8,7 +8,7 @@ use mapstack_value::{Key, Str, Value};
 use super::documents::Document;
 use super::objects::is_container;
 use super::prints::TagTexts;
-use super::{Operand, State, Tag, ValueTracer, data, whole};
+use super::{Operand, Tag, TracerState, ValueTracer, data, whole};
 use crate::tree::{At, Claim, Node};
 
 impl Tracer for ValueTracer {
@@ -163,7 +163,7 @@ impl Tracer for ValueTracer {
     }
 }
 
-impl State {
+impl TracerState {
     fn bind(&mut self, table: Table, name: &Str, value: &Obj, known: Option<Operand>) {
         let known = known.unwrap_or_else(|| Operand {
             value: value.clone(),
@@ -232,7 +232,7 @@ impl State {
     pub(super) fn parts(&mut self, dict: &DictRef, part: &str) -> Vec<Node> {
         let object = Obj::Dict(dict.clone());
         let entries = dict.entries();
-        let part_of = |state: &mut State, (key, value): &(Key, Obj)| {
+        let part_of = |state: &mut TracerState, (key, value): &(Key, Obj)| {
             let key_node = state.objects.key(&object, key).map(Node::whole);
             let node = state.objects.child(&object, key, value).unwrap_or_default();
             match part {

@@ -10,7 +10,7 @@ use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
 use super::{ExplainedStates, Explaining, StatesExplainer};
-use crate::flow::{Lines, Printing, TemplateVariables, line_ranges};
+use crate::flow::{Printing, TemplateVariables, TracedLines, line_ranges};
 use crate::tree::{At, Claim, HistoryStep, Node};
 
 /// The lines of a managed file with their origins.
@@ -256,7 +256,7 @@ impl Explaining<'_, '_> {
             let value = node.claim().map(|claim| claim.value.clone());
             pieces(&value.unwrap_or_default(), node)
         }));
-        let mut lines = Lines::default();
+        let mut lines = TracedLines::default();
         for (number, range) in line_ranges(text).enumerate() {
             if lines.is_full() {
                 break;

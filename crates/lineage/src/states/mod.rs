@@ -243,7 +243,7 @@ impl Explaining<'_, '_> {
                 Some(function) => format!("{module}.{function}"),
                 None => module.to_string(),
             };
-            let state = State {
+            let state = IdFunction {
                 id,
                 module,
                 name: Key::from(&*name),
@@ -292,7 +292,7 @@ impl Explaining<'_, '_> {
     /// The arguments of a function by name.
     fn arguments(
         &mut self,
-        state: &State<'_>,
+        state: &IdFunction<'_>,
         items: &[Value],
         near: Option<&Claim>,
     ) -> (Value, Node) {
@@ -337,7 +337,12 @@ impl Explaining<'_, '_> {
     }
 
     /// The origins of an argument, and those of its name.
-    fn argument(&mut self, state: &State<'_>, name: &Key, value: &Value) -> (Node, Option<Claim>) {
+    fn argument(
+        &mut self,
+        state: &IdFunction<'_>,
+        name: &Key,
+        value: &Value,
+    ) -> (Node, Option<Claim>) {
         let written = self.written;
         let own = written.arguments(state.id, state.module, name);
         let same = own.iter().rev().find(|one| one.value.is_same(value));
@@ -373,7 +378,7 @@ impl Explaining<'_, '_> {
     }
 
     /// The origins of a list that several sls or states made.
-    fn list(&mut self, state: &State<'_>, name: &Key, items: &[Value]) -> Node {
+    fn list(&mut self, state: &IdFunction<'_>, name: &Key, items: &[Value]) -> Node {
         let own = self
             .written
             .arguments(state.id, state.module, name)
@@ -412,7 +417,7 @@ impl Explaining<'_, '_> {
     }
 
     /// Note the requisites of a list.
-    fn note_requisites(&mut self, state: &State<'_>, name: &Key, value: &Value) {
+    fn note_requisites(&mut self, state: &IdFunction<'_>, name: &Key, value: &Value) {
         for (index, item) in value.as_list().into_iter().flatten().enumerate() {
             let other = match item {
                 Value::Map(one) => one
@@ -442,7 +447,7 @@ impl Explaining<'_, '_> {
 }
 
 /// A function of an ID.
-struct State<'s> {
+struct IdFunction<'s> {
     id: &'s Key,
     module: &'s Key,
     /// The function with its module.

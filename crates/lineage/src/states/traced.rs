@@ -17,7 +17,7 @@ use super::written::Argument;
 use crate::flow::{SERVED, TemplateVariables, TracerFindings, ValueTracer};
 use crate::layers::{Layer, LayerKind, MatchedValue, Reason};
 use crate::pillar::layer;
-use crate::tracker::Texts;
+use crate::tracker::LayerTexts;
 use crate::tree::{Claim, Node};
 use crate::{ValuePosition, in_text};
 
@@ -40,7 +40,7 @@ pub(super) struct TracedSls<'t> {
 #[derive(Default, Clone)]
 pub(super) struct TracedLayers {
     pub layers: Vec<Layer>,
-    pub texts: Texts,
+    pub texts: LayerTexts,
     pub secrets: Vec<Str>,
     pub warnings: Vec<Diagnostic>,
     /// The places on disk of files, by their paths on the file server.

@@ -40,13 +40,13 @@ pub(super) struct GivenRequisite<'w> {
 }
 
 /// An ID, a state module and the name of an argument.
-type Place = (Key, Key, Key);
+type ArgumentPlace = (Key, Key, Key);
 
 /// The arguments that the sls of a minion write.
 #[derive(Debug, Default)]
 pub(super) struct WrittenArguments {
     /// Those that declare before those that extend, each in the order of the sls.
-    arguments: HashMap<Place, Vec<Argument>>,
+    arguments: HashMap<ArgumentPlace, Vec<Argument>>,
     /// The keys of functions below an ID, by the sls, the ID and the state module.
     functions: HashMap<(usize, Key, Key), Key>,
     /// The IDs that have an argument, by the state module and the name of the argument, in the order of the sls.

@@ -53,7 +53,7 @@ pub(crate) struct Setter {
     /// The sls that include it, from the one that a top file names.
     pub above: Vec<String>,
     /// The entries of top files that lead to it.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ExaminedTarget>,
     /// The kind of the value.
     pub kind: &'static str,
     /// True if the value is a mapping.
@@ -64,7 +64,7 @@ pub(crate) struct Setter {
 
 /// An entry of a top file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Target {
+pub(crate) struct ExaminedTarget {
     pub saltenv: String,
     pub target: String,
 }
@@ -197,7 +197,7 @@ fn setter(lineage: &Lineage, layer: usize, spot: &ValuePosition, value: &Value) 
             Reason::Include { sls, .. } => above.insert(0, sls.clone()),
             Reason::Target {
                 target, saltenv, ..
-            } => targets.push(Target {
+            } => targets.push(ExaminedTarget {
                 saltenv: saltenv.clone(),
                 target: target.clone(),
             }),

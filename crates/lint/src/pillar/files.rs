@@ -16,7 +16,7 @@ pub(crate) struct PillarFile {
 
 /// The readable files of a pillar, each once: environments can share directories.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct ReadablePillarFiles {
     /// By the names by which a person opens them.
     pub all: BTreeMap<String, PillarFile>,
     /// The environments that have directories.
@@ -28,10 +28,10 @@ pub(crate) struct Files {
 /// The usual name of a top file.
 pub(crate) const TOP: &str = "top.sls";
 
-impl Files {
+impl ReadablePillarFiles {
     /// Read the files of every environment.
     pub fn read(master: &Master) -> Result<Self, Error> {
-        let mut files = Files::default();
+        let mut files = ReadablePillarFiles::default();
         for (env, _) in pillar_roots(master.config().options()) {
             if !files.envs.contains(&env) {
                 files.read_env(master, &env)?;

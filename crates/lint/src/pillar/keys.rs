@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::value::{Map, Value};
 use mapstack::yaml;
 
-use crate::pillar::files::Files;
+use crate::pillar::files::ReadablePillarFiles;
 use crate::templates::words;
 
 /// The keys that the files of a pillar can give, whichever minion asks.
@@ -22,7 +22,7 @@ pub struct PillarKeys {
 }
 
 impl PillarKeys {
-    pub(crate) fn read(files: &Files, has_externals: bool) -> Self {
+    pub(crate) fn read(files: &ReadablePillarFiles, has_externals: bool) -> Self {
         let (mut plain, mut others) = (Vec::new(), Vec::new());
         for file in files.all.values() {
             let source = &file.source;
@@ -106,7 +106,7 @@ mod tests {
     use crate::pillar::files::PillarFile;
 
     fn keys(files: &[(&str, &str)]) -> PillarKeys {
-        let mut all = Files::default();
+        let mut all = ReadablePillarFiles::default();
         for (path, text) in files {
             let source = SourceFile::new(*path, *path, *text);
             let saltenv = "base".into();

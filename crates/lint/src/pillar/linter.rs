@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::schema::{Schema, infer};
 use crate::{
-    Content, Document, Levels, Report, SchemaFrom, SourceFile, Sources, Violations, read_schema,
+    Content, Document, Levels, LintReport, SchemaFrom, SourceFile, Sources, Violations, read_schema,
 };
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
@@ -15,9 +15,9 @@ use mapstack_fleet::{Pace, ordered};
 use mapstack_pillar::{Master, PillarRequest};
 
 use crate::pillar::examined::ExaminedPillar;
-use crate::pillar::files::Files;
+use crate::pillar::files::ReadablePillarFiles;
 use crate::pillar::keys::PillarKeys;
-use crate::pillar::rules::{self, Subject};
+use crate::pillar::rules::{self, PillarSubject};
 use crate::pillar::seen::PillarRecord;
 
 /// Checks the pillar of a master.
@@ -114,8 +114,8 @@ impl<'m> PillarLinter<'m> {
     ///
     /// # Errors
     /// The pillar's files cannot be listed; or it has no schema and is to be checked against its own.
-    pub fn lint(&self, minions: &Minions) -> Result<(Report, Vec<Minion>), Error> {
-        let files = Files::read(self.master)?;
+    pub fn lint(&self, minions: &Minions) -> Result<(LintReport, Vec<Minion>), Error> {
+        let files = ReadablePillarFiles::read(self.master)?;
         let source = self.source_of_schema(&files)?;
         let (schema, wrong) = match source.as_ref().map(read_schema).transpose() {
             Ok(schema) => (schema, None),
@@ -140,7 +140,7 @@ impl<'m> PillarLinter<'m> {
             broken,
         } = found;
         let documents = documents(&seen, &files);
-        let subject = Subject {
+        let subject = PillarSubject {
             seen: &seen,
             files: &files,
             documents: &documents,
@@ -158,7 +158,7 @@ impl<'m> PillarLinter<'m> {
         findings.extend(wrong);
         let of_schema = violations.map(|violations| violations.finish(seen.minions));
         findings.extend(of_schema.into_iter().flatten());
-        let mut report = Report::of(findings, &sources, &self.levels, self.secrets.clone());
+        let mut report = LintReport::of(findings, &sources, &self.levels, self.secrets.clone());
         fill(&mut report, &subject);
         report.broken = broken;
         if unchecked > 0 {
@@ -242,7 +242,7 @@ impl<'m> PillarLinter<'m> {
     }
 
     /// The schema that the pillar is checked against.
-    fn source_of_schema(&self, files: &Files) -> Result<Option<SourceFile>, Error> {
+    fn source_of_schema(&self, files: &ReadablePillarFiles) -> Result<Option<SourceFile>, Error> {
         match &self.schema {
             SchemaFrom::Nowhere => Ok(None),
             SchemaFrom::File { name, text } => {
@@ -307,7 +307,7 @@ impl PillarFindings<'_> {
 }
 
 /// The data of the sls, as minions read them; those that no minion gets as they are, if they are not templates.
-fn documents(seen: &PillarRecord, files: &Files) -> Vec<Document> {
+fn documents(seen: &PillarRecord, files: &ReadablePillarFiles) -> Vec<Document> {
     let read = seen.texts.iter().map(|((shown, _), text)| {
         let path = files.all.get(shown).map(|file| file.source.path.as_str());
         Document::parse(path.unwrap_or(shown), Content::Rendered(text.clone()))
@@ -324,7 +324,7 @@ fn documents(seen: &PillarRecord, files: &Files) -> Vec<Document> {
 }
 
 /// Write into a report what was looked at.
-fn fill(report: &mut Report, subject: &Subject<'_>) {
+fn fill(report: &mut LintReport, subject: &PillarSubject<'_>) {
     let (seen, files) = (subject.seen, subject.files);
     report.is_pillar = true;
     report.files = files.sls().count();
@@ -341,7 +341,7 @@ fn fill(report: &mut Report, subject: &Subject<'_>) {
 }
 
 /// Remarks on parts that were not looked at, beside files.
-fn remarks(subject: &Subject<'_>) -> Vec<String> {
+fn remarks(subject: &PillarSubject<'_>) -> Vec<String> {
     let seen = subject.seen;
     let mut remarks = Vec::new();
     if !subject.is_fleet {

@@ -2,7 +2,7 @@
 //!
 //! An sls that no minion gets, a target that means no minion, a mapping that a scalar replaces, a password in plain text: a
 //! master compiles all of them without a word. A `PillarLinter` compiles the pillars of many minions, looks at what was
-//! matched, read and merged, and returns a `Report` with findings, as the linter of formulas does.
+//! matched, read and merged, and returns a `LintReport` with findings, as the linter of formulas does.
 //!
 //! ```rust
 //! use std::sync::Arc;

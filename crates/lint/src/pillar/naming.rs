@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::pillar::files::{Files, PillarFile, is_part, names};
+use crate::pillar::files::{PillarFile, ReadablePillarFiles, is_part, names};
 use crate::pillar::seen::PillarRecord;
 
 /// The files of a pillar by what they name: an sls as an include does, a path, or the beginning of a name that a template
@@ -15,7 +15,7 @@ pub(crate) struct PillarFileNames<'f> {
 }
 
 impl<'f> PillarFileNames<'f> {
-    pub fn of(files: &'f Files, seen: &PillarRecord) -> Self {
+    pub fn of(files: &'f ReadablePillarFiles, seen: &PillarRecord) -> Self {
         let mut naming = PillarFileNames {
             files: files.all.values().collect(),
             words: HashMap::new(),

@@ -8,14 +8,14 @@ use mapstack::{Diagnostic, Error, Place};
 use mapstack_lineage::LayerText;
 use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 
-use crate::pillar::examined::{Clash, ExaminedPillar, Target};
+use crate::pillar::examined::{Clash, ExaminedPillar, ExaminedTarget};
 
 /// The record of the pillars of minions so far.
 #[derive(Default)]
 pub(crate) struct PillarRecord {
     /// The number of minions that were looked at.
     pub minions: usize,
-    pub targets: IndexMap<Target, TopEntry>,
+    pub targets: IndexMap<ExaminedTarget, TopEntry>,
     /// The sls that some minion gets, by environment and name.
     pub sls: BTreeMap<(String, String), SlsResults>,
     /// The files of top files and sls that were read, as a person opens them.
@@ -177,7 +177,7 @@ impl PillarRecord {
                 sls,
                 is_meant,
             } => {
-                let key = Target {
+                let key = ExaminedTarget {
                     saltenv: saltenv.clone(),
                     target: target.clone(),
                 };

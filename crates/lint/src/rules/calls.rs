@@ -7,9 +7,9 @@ use super::failures::on;
 use super::imports::{is_at, minions};
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let refused = subject.survey.errors.iter().filter_map(|error| {
         let diagnostic = error.diagnostic();
         let finding = Finding::new(
@@ -58,7 +58,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// Questions whether Salt has a function that nothing answers here: the answer is no, and may be yes on a minion.
-fn absent<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = Finding> + 's {
+fn absent<'s>(subject: &'s FormulaSubject<'_>) -> impl Iterator<Item = Finding> + 's {
     subject.survey.asked.iter().filter_map(|site| {
         let name = site.function.as_deref()?;
         let is_answered = subject.engine.answerer(name) != Answerer::Unanswered;
@@ -76,7 +76,7 @@ fn absent<'s>(subject: &'s Subject<'_>) -> impl Iterator<Item = Finding> + 's {
 }
 
 /// A finding as an error if runs end at the call.
-fn failing(subject: &Subject<'_>, finding: Finding) -> Finding {
+fn failing(subject: &FormulaSubject<'_>, finding: Finding) -> Finding {
     let minions = minions(subject, |error| is_at(error, &finding.place));
     if minions.is_empty() {
         return finding;

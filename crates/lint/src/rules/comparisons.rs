@@ -7,12 +7,12 @@ use mapstack_render::jinja::ast::{CompareOp, Expr, ExprKind, StmtKind, Target};
 use super::spelling::{keys, literal_grain};
 use crate::Rule;
 use crate::finding::Finding;
-use crate::names::{NameMistake, Names};
-use crate::subject::Subject;
+use crate::names::{GrainNames, NameMistake};
+use crate::subject::FormulaSubject;
 use crate::templates::LocatedTemplate;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let names = Names::of(subject.runs.iter().map(|run| run.minion));
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
+    let names = GrainNames::of(subject.runs.iter().map(|run| run.minion));
     let mut findings = Vec::new();
     for parsed in subject.templates.all() {
         for e in parsed.expressions() {
@@ -49,7 +49,7 @@ struct Grain {
 
 impl Grain {
     /// The mistake in a name that the grain never has.
-    fn never(&self, names: &Names, name: &str) -> Option<NameMistake> {
+    fn never(&self, names: &GrainNames, name: &str) -> Option<NameMistake> {
         let never = names.never(&self.name, name)?;
         let is_same = |near: &String| near.to_lowercase() == name.to_lowercase();
         let is_case = self.is_folded && never.near.as_ref().is_some_and(is_same);
@@ -120,7 +120,7 @@ fn set_to<'p>(parsed: &'p LocatedTemplate, name: &str) -> Option<&'p Expr> {
 /// Findings for names in a comparison that the grain never has.
 fn compared(
     parsed: &LocatedTemplate,
-    names: &Names,
+    names: &GrainNames,
     first: &Expr,
     op: CompareOp,
     second: &Expr,
@@ -177,9 +177,9 @@ fn listed(parsed: &LocatedTemplate, e: &Expr) -> Vec<(String, Place)> {
 
 /// The keys of a table that the grain it is looked up by never has.
 fn looked_up(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     parsed: &LocatedTemplate,
-    names: &Names,
+    names: &GrainNames,
     table: &Expr,
     key: &Expr,
 ) -> Vec<Finding> {

@@ -13,7 +13,7 @@ use super::failures::is_slip;
 use crate::document::SourceFile;
 use crate::origins::{Origins, Tracer, WantedValue, text_of};
 use crate::pillar::PillarKeys;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::suppress::promised;
 use crate::templates::names;
 
@@ -33,8 +33,8 @@ pub(super) enum Cure {
 }
 
 /// The facts of a run's minions, and what the formula says of facts.
-pub(super) struct Facts<'s> {
-    subject: &'s Subject<'s>,
+pub(super) struct RunFacts<'s> {
+    subject: &'s FormulaSubject<'s>,
     pillars: BTreeMap<String, GivenPillar<'s>>,
     promised: BTreeSet<String>,
     examples: Vec<(String, String)>,
@@ -92,7 +92,7 @@ fn note_ciphertext(value: &Value, key: &str, found: &mut BTreeSet<String>) -> bo
 }
 
 /// A failure, and where it happens.
-pub(super) struct Failure<'f> {
+pub(super) struct PlacedFailure<'f> {
     pub error: &'f Error,
     pub place: &'f Place,
     pub minions: &'f [String],
@@ -100,10 +100,10 @@ pub(super) struct Failure<'f> {
     pub is_everywhere: bool,
 }
 
-impl<'s> Facts<'s> {
-    pub fn of(subject: &'s Subject<'s>) -> Self {
+impl<'s> RunFacts<'s> {
+    pub fn of(subject: &'s FormulaSubject<'s>) -> Self {
         let minions = subject.runs.iter().map(|run| run.minion);
-        Facts {
+        RunFacts {
             subject,
             pillars: minions
                 .map(|minion| (minion.id().to_string(), GivenPillar::of(&minion.pillar)))
@@ -114,7 +114,7 @@ impl<'s> Facts<'s> {
     }
 
     /// The lack that a failure is for, if it can be for one.
-    pub fn cure(&self, failure: &Failure<'_>, tracer: &mut Tracer<'_>) -> Option<Cure> {
+    pub fn cure(&self, failure: &PlacedFailure<'_>, tracer: &mut Tracer<'_>) -> Option<Cure> {
         if !could_lack_facts(failure.error) {
             return None;
         }
@@ -165,7 +165,12 @@ impl<'s> Facts<'s> {
     }
 
     /// The keys that are looked up in pillars without them.
-    fn not_in_pillar(&self, failure: &Failure<'_>, origins: &Origins, lacking: &[&String]) -> Cure {
+    fn not_in_pillar(
+        &self,
+        failure: &PlacedFailure<'_>,
+        origins: &Origins,
+        lacking: &[&String],
+    ) -> Cure {
         let names = || lacking.iter().map(|key| last(key));
         if let Some(name) = names().find(|name| self.promised.contains(*name)) {
             return promised_by(name);
@@ -193,7 +198,11 @@ impl<'s> Facts<'s> {
 
     /// True if all of an estate's pillar is here and does not give what these minions lack: neither to them, nor to any
     /// if other grains than those that are assumed could choose more of it.
-    fn is_unset(&self, failure: &Failure<'_>, can_have: impl Fn(&PillarKeys) -> bool) -> bool {
+    fn is_unset(
+        &self,
+        failure: &PlacedFailure<'_>,
+        can_have: impl Fn(&PillarKeys) -> bool,
+    ) -> bool {
         let Some(estate) = &self.subject.estate else {
             return false;
         };
@@ -206,7 +215,7 @@ impl<'s> Facts<'s> {
     /// The value that neither layers nor the pillars over them set.
     fn unset_by_all(
         &self,
-        failure: &Failure<'_>,
+        failure: &PlacedFailure<'_>,
         merged: &[&String],
         tracer: &Tracer<'_>,
     ) -> Option<Cure> {
@@ -219,7 +228,12 @@ impl<'s> Facts<'s> {
     }
 
     /// True if other grains than those that are assumed would not lead to a layer with a name, or a pillar over them.
-    fn is_unset_by_layers(&self, failure: &Failure<'_>, merged: &[&String], name: &str) -> bool {
+    fn is_unset_by_layers(
+        &self,
+        failure: &PlacedFailure<'_>,
+        merged: &[&String],
+        name: &str,
+    ) -> bool {
         if !self.are_assumed(failure.minions) {
             return true;
         }
@@ -240,7 +254,7 @@ impl<'s> Facts<'s> {
     }
 
     /// The value that a failure asks for, unless it is one of the facts themselves, which reads no layer.
-    fn wanted(&self, failure: &Failure<'_>, tracer: &Tracer<'_>) -> Option<WantedValue> {
+    fn wanted(&self, failure: &PlacedFailure<'_>, tracer: &Tracer<'_>) -> Option<WantedValue> {
         let message = &failure.error.diagnostic().message;
         let is_of_layers =
             |wanted: &WantedValue| !["pillar", "grains", "opts"].contains(&&*wanted.object);
@@ -248,7 +262,7 @@ impl<'s> Facts<'s> {
     }
 
     /// The value that layers set, and that the pillar is merged over, but which lacks the key.
-    fn unset(&self, failure: &Failure<'_>, merged: &[&String], tracer: &Tracer<'_>) -> Cure {
+    fn unset(&self, failure: &PlacedFailure<'_>, merged: &[&String], tracer: &Tracer<'_>) -> Cure {
         let could = Cure::Facts(format!(
             "a pillar with {} could set it: give one by {}",
             listed(merged.iter().copied()),
@@ -403,7 +417,7 @@ pub(super) fn of_python_2(message: &str) -> Option<(&'static str, &'static str)>
 }
 
 /// The files that show what a pillar of the formula can have, with their texts.
-fn examples(subject: &Subject<'_>) -> Vec<(String, String)> {
+fn examples(subject: &FormulaSubject<'_>) -> Vec<(String, String)> {
     let own = format!("{}/", subject.formula);
     let is_example = |path: &&String| {
         let is_near = path.starts_with(&own)

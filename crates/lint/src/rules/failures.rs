@@ -6,20 +6,20 @@ use mapstack::minion::platforms;
 use mapstack::{Answerer, CallSite, Diagnostic, Error, ErrorKind, Means, Place};
 pub use mapstack::{NOT_FETCHED, unanswered_by};
 
-use super::cures::{Cure, Facts, Failure, could_lack_facts, is_lack, of_python_2};
+use super::cures::{Cure, PlacedFailure, RunFacts, could_lack_facts, is_lack, of_python_2};
 use super::imports;
 use super::syntax::{indenting_tab, rule_of};
 use crate::Rule;
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
 use crate::origins::{Tracer, WantedValue};
-use crate::states::{SlsRender, State};
-use crate::subject::Subject;
+use crate::states::{SlsOfMinions, SlsRender};
+use crate::subject::FormulaSubject;
 
 /// The number of minions that a note names.
 const NAMED: usize = 5;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut by_place: BTreeMap<(String, usize, String), LocatedError<'_>> = BTreeMap::new();
     let mut lost: BTreeMap<(String, usize), Finding> = BTreeMap::new();
     let supported: Vec<usize> = (0..subject.runs.len())
@@ -72,7 +72,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         }
     }
     let mut tracer = Tracer::new(&subject.templates, &subject.survey.imports);
-    let facts = Facts::of(subject);
+    let facts = RunFacts::of(subject);
     by_place
         .into_values()
         .map(|failed| match offline(failed.error, &failed.place) {
@@ -95,7 +95,7 @@ pub(super) fn is_slip(diagnostic: &Diagnostic) -> bool {
 }
 
 /// The number of minions that use an sls, and true if it works for some of them.
-fn used(subject: &Subject<'_>, state: &State) -> (usize, bool) {
+fn used(subject: &FormulaSubject<'_>, state: &SlsOfMinions) -> (usize, bool) {
     let is_supported = |run: &&usize| subject.runs.get(**run).is_some_and(|run| run.supported);
     // A run that ends for lack of an answer shows no failure.
     let is_passed = |outcome: &Result<SlsRender, Error>| match outcome {
@@ -147,7 +147,7 @@ const DEFINITION: &str = "source definition";
 
 fn failure(
     failed: LocatedError<'_>,
-    facts: &Facts<'_>,
+    facts: &RunFacts<'_>,
     tracer: &mut Tracer<'_>,
     estate: Option<&Estate>,
 ) -> Finding {
@@ -161,7 +161,7 @@ fn failure(
         is_unnamed,
     } = failed;
     let mut finding = said(error, &place);
-    let cause = Failure {
+    let cause = PlacedFailure {
         error,
         place: &place,
         minions: &minions,
@@ -406,7 +406,9 @@ pub struct CallsWithoutAnswer {
 }
 
 /// The functions that runs called without an answer.
-pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, CallsWithoutAnswer> {
+pub(crate) fn unanswered_calls(
+    subject: &FormulaSubject<'_>,
+) -> BTreeMap<String, CallsWithoutAnswer> {
     let mut calls: BTreeMap<String, CallsWithoutAnswer> = BTreeMap::new();
     for (number, run) in subject.runs.iter().enumerate() {
         for (state, error) in subject.errors(number) {
@@ -428,7 +430,7 @@ pub(crate) fn unanswered_calls(subject: &Subject<'_>) -> BTreeMap<String, CallsW
 }
 
 /// The function that a place calls, if it has no answer here. Salt may have one.
-fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
+fn unanswered<'s>(subject: &'s FormulaSubject<'_>, place: &Place) -> Option<&'s str> {
     let is_here = |call: &&CallSite| {
         call.place.file == place.file && (call.place.start..call.place.end).contains(&place.start)
     };
@@ -443,7 +445,7 @@ fn unanswered<'s>(subject: &'s Subject<'_>, place: &Place) -> Option<&'s str> {
 
 /// The function of the tree's modules that an error is about, if the function needs what is not here, or one that
 /// fetches. The error's place may be in the module, and the call is on the way there.
-fn without_answer<'s>(subject: &'s Subject<'_>, error: &'s Error) -> Option<&'s str> {
+fn without_answer<'s>(subject: &'s FormulaSubject<'_>, error: &'s Error) -> Option<&'s str> {
     let diagnostic = error.diagnostic();
     if let Some(name) = unanswered_by(error) {
         return Some(name);

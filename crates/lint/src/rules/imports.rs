@@ -10,10 +10,10 @@ use mapstack_render::ErrorKind as RenderErrorKind;
 use super::failures::on;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::templates::LocatedTemplate;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let survey = &subject.survey;
     let imports = survey
         .imports
@@ -28,7 +28,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// True if a run's error is about a file or a name that an import does not find, which is said at the import.
-pub(super) fn says(subject: &Subject<'_>, error: &Error) -> bool {
+pub(super) fn says(subject: &FormulaSubject<'_>, error: &Error) -> bool {
     if is_not_found(error) {
         let mut used = subject.survey.used_files();
         return used.any(|(path, place)| is_at(error, place) && is_absent(subject, path));
@@ -53,7 +53,7 @@ pub(super) fn is_not_found(error: &Error) -> bool {
     cause.is_some_and(|cause| cause.kind == RenderErrorKind::TemplateNotFound)
 }
 
-fn of_site(subject: &Subject<'_>, site: &ImportSite) -> Vec<Finding> {
+fn of_site(subject: &FormulaSubject<'_>, site: &ImportSite) -> Vec<Finding> {
     let Some(path) = &site.template else {
         return Vec::new();
     };
@@ -67,7 +67,7 @@ fn of_site(subject: &Subject<'_>, site: &ImportSite) -> Vec<Finding> {
         .collect()
 }
 
-fn is_absent(subject: &Subject<'_>, path: &str) -> bool {
+fn is_absent(subject: &FormulaSubject<'_>, path: &str) -> bool {
     if path.starts_with('/') {
         let deployed = subject.engine.deployed().local(path);
         return !deployed.is_some_and(|file| Path::new(&file).is_file());
@@ -80,7 +80,7 @@ fn is_absent(subject: &Subject<'_>, path: &str) -> bool {
 }
 
 /// The names that an import takes from a template that has none of these.
-fn missing<'s>(subject: &Subject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
+fn missing<'s>(subject: &FormulaSubject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
     let Some(from) = site
         .template
         .as_deref()
@@ -97,7 +97,7 @@ fn missing<'s>(subject: &Subject<'_>, site: &'s ImportSite) -> Vec<&'s str> {
         .collect()
 }
 
-fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
+fn of_file(subject: &FormulaSubject<'_>, place: &Place, path: &str) -> Finding {
     if path.starts_with('/') && subject.engine.deployed().local(path).is_none() {
         let message = format!("{path} is a path of the master, and nothing here is deployed there");
         let finding = Finding::new(Rule::MissingImport, place.clone(), message);
@@ -141,7 +141,7 @@ fn of_file(subject: &Subject<'_>, place: &Place, path: &str) -> Finding {
 }
 
 /// The note on a run's error that is about a file of another formula.
-pub(super) fn lost(subject: &Subject<'_>, error: &Error, place: &Place) -> Option<Finding> {
+pub(super) fn lost(subject: &FormulaSubject<'_>, error: &Error, place: &Place) -> Option<Finding> {
     let cause = error.diagnostic().caused::<mapstack_render::Error>();
     let path = cause.filter(|_| is_not_found(error))?.message.trim();
     let is_lost = is_absent(subject, path) && is_elsewhere(subject, path);
@@ -165,7 +165,7 @@ pub(super) fn elsewhere(place: Place, path: &str, needed: String) -> Finding {
 }
 
 /// True if a path belongs to a formula that no root has.
-fn is_elsewhere(subject: &Subject<'_>, path: &str) -> bool {
+fn is_elsewhere(subject: &FormulaSubject<'_>, path: &str) -> bool {
     path.split_once('/').is_some_and(|(folder, _)| {
         let listed = subject
             .engine
@@ -176,7 +176,7 @@ fn is_elsewhere(subject: &Subject<'_>, path: &str) -> bool {
 }
 
 /// The folder above the root that a template lies below, if the root has the name that a path begins with.
-fn root_above(subject: &Subject<'_>, place: &Place, path: &str) -> Option<String> {
+fn root_above(subject: &FormulaSubject<'_>, place: &Place, path: &str) -> Option<String> {
     let parsed = subject.templates.at(place)?;
     let root = Path::new(parsed.shown.strip_suffix(&*parsed.path)?);
     let is_first = root.file_name()?.to_str() == path.split('/').next();
@@ -192,7 +192,7 @@ pub(super) fn is_at(error: &Error, place: &Place) -> bool {
     })
 }
 
-fn of_name(subject: &Subject<'_>, site: &ImportSite, path: &str, name: &str) -> Finding {
+fn of_name(subject: &FormulaSubject<'_>, site: &ImportSite, path: &str, name: &str) -> Finding {
     let mut place = site.place.clone();
     // The name behind the word `import`.
     let tag = place.source.get(place.start..place.end).unwrap_or_default();
@@ -233,7 +233,7 @@ pub(super) fn with_help(finding: Finding, from: Option<&LocatedTemplate>, name: 
 
 /// A finding as an error with the minions that fail for it, or as a warning if no run came by.
 pub(super) fn weighed(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     mut finding: Finding,
     is_it: impl Fn(&Error) -> bool,
 ) -> Finding {
@@ -247,7 +247,7 @@ pub(super) fn weighed(
 }
 
 /// The minions that fail with an error, of those that the formula is for.
-pub(super) fn minions(subject: &Subject<'_>, is_it: impl Fn(&Error) -> bool) -> Vec<String> {
+pub(super) fn minions(subject: &FormulaSubject<'_>, is_it: impl Fn(&Error) -> bool) -> Vec<String> {
     let failing = (0..subject.runs.len()).filter(|run| {
         subject.runs[*run].supported && subject.errors(*run).any(|(_, error)| is_it(error))
     });

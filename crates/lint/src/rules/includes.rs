@@ -10,10 +10,10 @@ use super::failures::on;
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::states::{SlsRender, State};
-use crate::subject::Subject;
+use crate::states::{SlsOfMinions, SlsRender};
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     // The file server is asked for all its files only where something may include one.
     if subject.states.is_empty() {
         return Vec::new();
@@ -26,8 +26,12 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<Finding> {
-    let mut minions: BTreeMap<Problem, Vec<String>> = BTreeMap::new();
+fn of_state(
+    subject: &FormulaSubject<'_>,
+    state: &SlsOfMinions,
+    available: &Available,
+) -> Vec<Finding> {
+    let mut minions: BTreeMap<IncludeProblem, Vec<String>> = BTreeMap::new();
     let mut all = 0;
     for (run, outcome) in state.used() {
         all += 1;
@@ -43,7 +47,7 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
         .into_iter()
         .map(|(problem, minions)| {
             let mut finding = match (&problem, subject.estate.is_some()) {
-                (Problem::Outside { written, name }, true)
+                (IncludeProblem::Outside { written, name }, true)
                     if nearest(folder_of(name), available.folders.iter()).is_none() =>
                 {
                     let place = place_of(state, written);
@@ -67,9 +71,9 @@ fn of_state(subject: &Subject<'_>, state: &State, available: &Available) -> Vec<
 }
 
 /// True if the sls does not contain the missing name.
-fn is_made(state: &State, problem: &Problem) -> bool {
+fn is_made(state: &SlsOfMinions, problem: &IncludeProblem) -> bool {
     match problem {
-        Problem::Missing { written, .. } | Problem::Outside { written, .. } => {
+        IncludeProblem::Missing { written, .. } | IncludeProblem::Outside { written, .. } => {
             !state.file.text.contains(written.as_str())
         }
         _ => false,
@@ -78,7 +82,7 @@ fn is_made(state: &State, problem: &Problem) -> bool {
 
 /// The problem with the data of an sls.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Problem {
+enum IncludeProblem {
     /// It is this in place of a mapping.
     Shape(String),
     /// Its include is this in place of a list.
@@ -95,17 +99,20 @@ enum Problem {
     Outside { written: String, name: String },
 }
 
-fn problems(state: &State, made: &SlsRender, available: &Available) -> Vec<Problem> {
+fn problems(state: &SlsOfMinions, made: &SlsRender, available: &Available) -> Vec<IncludeProblem> {
     if let Some(instead) = &made.instead {
-        return vec![Problem::Shape(instead.clone())];
+        return vec![IncludeProblem::Shape(instead.clone())];
     }
     if let Some(instead) = &made.include_instead {
-        return vec![Problem::Include(instead.clone())];
+        return vec![IncludeProblem::Include(instead.clone())];
     }
-    let bodies = made.bodies.iter().map(|(id, instead)| Problem::Body {
-        id: id.clone(),
-        instead: instead.clone(),
-    });
+    let bodies = made
+        .bodies
+        .iter()
+        .map(|(id, instead)| IncludeProblem::Body {
+            id: id.clone(),
+            instead: instead.clone(),
+        });
     let includes = made.includes.iter();
     includes
         .filter_map(|entry| of_entry(state, entry, available))
@@ -113,7 +120,7 @@ fn problems(state: &State, made: &SlsRender, available: &Available) -> Vec<Probl
         .collect()
 }
 
-fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Problem> {
+fn of_entry(state: &SlsOfMinions, entry: &Value, available: &Available) -> Option<IncludeProblem> {
     let written = match entry {
         Value::Map(map) => map
             .iter()
@@ -130,59 +137,59 @@ fn of_entry(state: &State, entry: &Value, available: &Available) -> Option<Probl
         other => other.as_str().is_some(),
     };
     if !is_name(entry) {
-        return Some(Problem::Entry(entry.kind().described().to_owned()));
+        return Some(IncludeProblem::Entry(entry.kind().described().to_owned()));
     }
     let Some((saltenv, name)) = included(state.own(), entry) else {
-        return Some(Problem::TooHigh(written));
+        return Some(IncludeProblem::TooHigh(written));
     };
     // Another saltenv may be elsewhere.
     if saltenv.is_some_and(|saltenv| saltenv != available.saltenv) || available.has(&name) {
         return None;
     }
     Some(match available.folders.contains(folder_of(&name)) {
-        true => Problem::Missing { written, name },
-        false => Problem::Outside { written, name },
+        true => IncludeProblem::Missing { written, name },
+        false => IncludeProblem::Outside { written, name },
     })
 }
 
-impl Problem {
-    fn finding(&self, state: &State, available: &Available) -> Finding {
+impl IncludeProblem {
+    fn finding(&self, state: &SlsOfMinions, available: &Available) -> Finding {
         let whole = state.file.place(0, 0);
         match self {
-            Problem::Shape(instead) => Finding::of_file(
+            IncludeProblem::Shape(instead) => Finding::of_file(
                 Rule::StatesShape,
                 whole,
                 format!("the sls renders to {instead}, not a mapping of states"),
             )
             .help("states are a mapping from id to state; a state run refuses anything else"),
-            Problem::Include(instead) => Finding::new(
+            IncludeProblem::Include(instead) => Finding::new(
                 Rule::StatesShape,
                 place_of(state, "include:"),
                 format!("`include` is {instead}, not a list"),
             )
             .help("write one sls a line, each behind a dash"),
-            Problem::Body { id, instead } => Finding::new(
+            IncludeProblem::Body { id, instead } => Finding::new(
                 Rule::StatesShape,
                 place_of_id(state, id),
                 format!("the id '{id}' has {instead}, not a mapping of states"),
             )
             .help("write each function below the id, such as `pkg.installed: []`"),
-            Problem::Entry(instead) => Finding::new(
+            IncludeProblem::Entry(instead) => Finding::new(
                 Rule::StatesShape,
                 place_of(state, "include:"),
                 format!("`include` lists {instead}, not an sls"),
             )
             .help("write the name of an sls, such as f.config or .config"),
-            Problem::TooHigh(written) => Finding::new(
+            IncludeProblem::TooHigh(written) => Finding::new(
                 Rule::MissingInclude,
                 place_of(state, written),
                 format!("'{written}' leads above the root"),
             )
             .help("each dot but the first goes up by one folder"),
-            Problem::Missing { written, name } => {
+            IncludeProblem::Missing { written, name } => {
                 missing(place_of(state, written), name, available)
             }
-            Problem::Outside { written, name } => {
+            IncludeProblem::Outside { written, name } => {
                 outside(place_of(state, written), name, available)
             }
         }
@@ -231,7 +238,7 @@ fn outside(place: Place, name: &str, available: &Available) -> Finding {
 }
 
 /// The place of a text in an sls, or of its `include` if a template made it.
-fn place_of(state: &State, written: &str) -> Place {
+fn place_of(state: &SlsOfMinions, written: &str) -> Place {
     let text = &state.file.text;
     let from = text.find("include:").unwrap_or_default();
     let is_word = |at: usize| {
@@ -256,7 +263,7 @@ fn place_of(state: &State, written: &str) -> Place {
 }
 
 /// The place of an id in an sls; the whole file if a template made it.
-fn place_of_id(state: &State, id: &str) -> Place {
+fn place_of_id(state: &SlsOfMinions, id: &str) -> Place {
     let text = &state.file.text;
     let is_key = |at: &usize| {
         let behind = text[at + id.len()..].trim_start_matches(['"', '\'']);
@@ -278,7 +285,7 @@ struct Available {
 }
 
 impl Available {
-    fn of(subject: &Subject<'_>) -> Self {
+    fn of(subject: &FormulaSubject<'_>) -> Self {
         let listed = subject
             .engine
             .files()

@@ -12,10 +12,10 @@ use crate::document::{Document, SourceFile};
 use crate::finding::{Finding, Level};
 use crate::names::{digits, is_slip};
 use crate::origins::salt_function;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::templates::{LocatedTemplate, said_in_file, words};
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let used = UsedWords::of(subject);
     for group in [parameters(subject), maps(subject)]
@@ -36,7 +36,7 @@ struct UsedWords {
 
 impl UsedWords {
     /// Those of expressions, and of the text of all files that are not data.
-    fn of(subject: &Subject<'_>) -> Self {
+    fn of(subject: &FormulaSubject<'_>) -> Self {
         let is_data = |path: &str| subject.is_parameter_file(path) || path.ends_with(".yaml");
         let of_templates = subject.templates.all().flat_map(|parsed| {
             if is_data(&parsed.path) {
@@ -72,24 +72,24 @@ impl UsedWords {
 
 /// Layers of one kind, and the keys that they are held against.
 #[derive(Default)]
-struct Group {
+struct LayerGroup {
     /// Keys with the keys below them.
-    defaults: Tree,
+    defaults: KeyTree,
     overrides: Vec<Override>,
 }
 
 /// A value that a layer sets.
 struct Override {
-    tree: Tree,
+    tree: KeyTree,
     /// The name that distinguishes layers.
     name: String,
 }
 
 /// Keys by name, with their places and the keys below.
 #[derive(Default, Clone)]
-struct Tree(BTreeMap<String, (Option<Place>, Tree)>);
+struct KeyTree(BTreeMap<String, (Option<Place>, KeyTree)>);
 
-impl Tree {
+impl KeyTree {
     /// The keys of a value, placed by a function of the mark and the key.
     fn of(
         value: &Value,
@@ -97,39 +97,39 @@ impl Tree {
         place: &impl Fn(yaml::Mark, &str) -> Option<Place>,
     ) -> Self {
         let Value::Map(map) = value else {
-            return Tree::default();
+            return KeyTree::default();
         };
         let entry = |(index, (key, inside)): (usize, (&Key, &Value))| {
             let name = key.as_str()?.to_owned();
             let at = marks.key(index).and_then(|mark| place(mark, &name));
             let below = marks
                 .child(index)
-                .map(|marks| Tree::of(inside, marks, place))
+                .map(|marks| KeyTree::of(inside, marks, place))
                 .unwrap_or_default();
             Some((name, (at, below)))
         };
-        Tree(map.iter().enumerate().filter_map(entry).collect())
+        KeyTree(map.iter().enumerate().filter_map(entry).collect())
     }
 
     /// The keys of a literal.
     fn of_literal(parsed: &LocatedTemplate, e: &Expr) -> Self {
         let ExprKind::Dict(entries) = &e.kind else {
-            return Tree::default();
+            return KeyTree::default();
         };
         let entry = |(key, value): &(Expr, Expr)| match &key.kind {
             ExprKind::Const(Value::Str(name)) => Some((
                 name.to_string(),
                 (
                     Some(parsed.place(key.span)),
-                    Tree::of_literal(parsed, value),
+                    KeyTree::of_literal(parsed, value),
                 ),
             )),
             _ => None,
         };
-        Tree(entries.iter().filter_map(entry).collect())
+        KeyTree(entries.iter().filter_map(entry).collect())
     }
 
-    fn extend(&mut self, other: Tree) {
+    fn extend(&mut self, other: KeyTree) {
         for (name, (place, below)) in other.0 {
             let known = self.0.entry(name).or_default();
             known.0 = known.0.take().or(place);
@@ -138,12 +138,12 @@ impl Tree {
     }
 
     /// The keys that are used, with those below them.
-    fn used(&self, used: &UsedWords) -> Tree {
-        let entry = |(name, (place, below)): (&String, &(Option<Place>, Tree))| {
+    fn used(&self, used: &UsedWords) -> KeyTree {
+        let entry = |(name, (place, below)): (&String, &(Option<Place>, KeyTree))| {
             (name.clone(), (place.clone(), below.used(used)))
         };
         let named = self.0.iter().filter(|(name, _)| used.has(name));
-        Tree(named.map(entry).collect())
+        KeyTree(named.map(entry).collect())
     }
 
     fn names<'t>(&'t self, found: &mut BTreeSet<&'t str>) {
@@ -154,7 +154,7 @@ impl Tree {
     }
 }
 
-impl Group {
+impl LayerGroup {
     fn slips(&self, used: &UsedWords) -> Vec<Finding> {
         let mut setters: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in &self.overrides {
@@ -169,7 +169,7 @@ impl Group {
         for one in &self.overrides {
             meant.extend(one.tree.used(used));
         }
-        let mut search = Search {
+        let mut search = KeySearch {
             used,
             setters: &setters,
             alike: HashMap::new(),
@@ -186,20 +186,20 @@ impl Group {
 /// Limit on the pairs of keys that are compared letter by letter. Formulas have some thousands.
 const MOST_COMPARED: usize = 2_000_000;
 
-struct Search<'s> {
+struct KeySearch<'s> {
     used: &'s UsedWords,
     /// The layers that set a key, by its name.
     setters: &'s BTreeMap<&'s str, BTreeSet<&'s str>>,
     /// The keys of a tree by their digits, which slips have in common, for each tree that was asked.
-    alike: HashMap<*const Tree, HashMap<String, Vec<&'s String>>>,
+    alike: HashMap<*const KeyTree, HashMap<String, Vec<&'s String>>>,
     /// The number of comparisons that are left.
     left: usize,
     findings: Vec<Finding>,
 }
 
-impl<'s> Search<'s> {
+impl<'s> KeySearch<'s> {
     /// Find the keys of a tree that are slips for some that are meant.
-    fn slips(&mut self, tree: &Tree, meant: &'s Tree, is_elsewhere: bool) {
+    fn slips(&mut self, tree: &KeyTree, meant: &'s KeyTree, is_elsewhere: bool) {
         for (name, (place, below)) in &tree.0 {
             if let Some((_, meant)) = meant.0.get(name) {
                 self.slips(below, meant, false);
@@ -230,8 +230,8 @@ impl<'s> Search<'s> {
     fn near(
         &mut self,
         name: &str,
-        tree: &Tree,
-        meant: &'s Tree,
+        tree: &KeyTree,
+        meant: &'s KeyTree,
         is_elsewhere: bool,
     ) -> Option<&'s String> {
         let is_shared = self
@@ -286,13 +286,13 @@ fn is_plural(name: &str, other: &str) -> bool {
 }
 
 /// Parameter files, held against the defaults among them.
-fn parameters(subject: &Subject<'_>) -> Group {
-    let mut group = Group::default();
+fn parameters(subject: &FormulaSubject<'_>) -> LayerGroup {
+    let mut group = LayerGroup::default();
     for document in subject.layers() {
         let Some((values, marks)) = document.at(&["values"]) else {
             continue;
         };
-        let tree = Tree::of(values, marks, &|mark, name| literal(document, mark, name));
+        let tree = KeyTree::of(values, marks, &|mark, name| literal(document, mark, name));
         let is_default = document
             .path
             .rsplit('/')
@@ -315,8 +315,8 @@ fn literal(document: &Document, mark: yaml::Mark, name: &str) -> Option<Place> {
 }
 
 /// Maps of the old form (`osfamilymap.yaml`), held against their `defaults.yaml`.
-fn maps(subject: &Subject<'_>) -> Group {
-    let mut group = Group::default();
+fn maps(subject: &FormulaSubject<'_>) -> LayerGroup {
+    let mut group = LayerGroup::default();
     let own = format!("{}/", subject.formula);
     let is_top = |file: &&std::sync::Arc<SourceFile>| {
         file.path
@@ -335,7 +335,7 @@ fn maps(subject: &Subject<'_>) -> Group {
                 .defaults
                 .extend(without_formula(subject, &value, &marks, &place)),
             name if name.ends_with("map.yaml") => {
-                for (system, (_, tree)) in Tree::of(&value, &marks, &place).0 {
+                for (system, (_, tree)) in KeyTree::of(&value, &marks, &place).0 {
                     group.overrides.push(Override {
                         tree,
                         name: format!("{}:{system}", file.path),
@@ -350,12 +350,12 @@ fn maps(subject: &Subject<'_>) -> Group {
 
 /// The defaults below the key that is the formula's name, or all of them.
 fn without_formula(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     value: &Value,
     marks: &Marks,
     place: &impl Fn(yaml::Mark, &str) -> Option<Place>,
-) -> Tree {
-    let mut tree = Tree::of(value, marks, place);
+) -> KeyTree {
+    let mut tree = KeyTree::of(value, marks, place);
     let is_alone = value.as_map().is_some_and(|map: &Map| map.len() == 1);
     let named = [
         subject.formula.clone(),
@@ -376,7 +376,7 @@ fn without_formula(
 }
 
 /// A map as YAML, as the first run renders it.
-fn read(subject: &Subject<'_>, file: &SourceFile) -> Option<(Value, Marks, String)> {
+fn read(subject: &FormulaSubject<'_>, file: &SourceFile) -> Option<(Value, Marks, String)> {
     if !(file.name() == "defaults.yaml" || file.name().ends_with("map.yaml")) {
         return None;
     }
@@ -405,7 +405,7 @@ fn in_source(file: &SourceFile, at: usize, name: &str, is_plain: bool) -> Option
 }
 
 /// Look-ups by `grains.filter_by` in literals: each system against what the others have.
-fn dicts(subject: &Subject<'_>) -> Vec<Group> {
+fn dicts(subject: &FormulaSubject<'_>) -> Vec<LayerGroup> {
     let mut groups = Vec::new();
     for parsed in subject.templates.all() {
         for e in parsed.expressions() {
@@ -421,11 +421,11 @@ fn dicts(subject: &Subject<'_>) -> Vec<Group> {
             else {
                 continue;
             };
-            let mut group = Group::default();
+            let mut group = LayerGroup::default();
             for (system, value) in entries {
                 let name = parsed.source(system.span).to_owned();
                 group.overrides.push(Override {
-                    tree: Tree::of_literal(parsed, value),
+                    tree: KeyTree::of_literal(parsed, value),
                     name,
                 });
             }
@@ -437,16 +437,16 @@ fn dicts(subject: &Subject<'_>) -> Vec<Group> {
 }
 
 /// The keys that at least two systems have.
-fn common(parsed: &LocatedTemplate, entries: &[(Expr, Expr)]) -> Tree {
+fn common(parsed: &LocatedTemplate, entries: &[(Expr, Expr)]) -> KeyTree {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let trees: Vec<Tree> = entries
+    let trees: Vec<KeyTree> = entries
         .iter()
-        .map(|(_, value)| Tree::of_literal(parsed, value))
+        .map(|(_, value)| KeyTree::of_literal(parsed, value))
         .collect();
     for name in trees.iter().flat_map(|tree| tree.0.keys()) {
         *counts.entry(name.clone()).or_default() += 1;
     }
-    let mut all = Tree::default();
+    let mut all = KeyTree::default();
     trees.into_iter().for_each(|tree| all.extend(tree));
     all.0
         .retain(|name, _| counts.get(name).is_some_and(|n| *n > 1));

@@ -8,9 +8,9 @@ use mapstack::{LAYER_KEYS, Place, Strategy, nearest};
 use crate::Rule;
 use crate::document::Document;
 use crate::finding::{Edit, Finding};
-use crate::subject::{Subject, is_meta};
+use crate::subject::{FormulaSubject, is_meta};
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     // A file that no source leads to need not be a data source.
     let asked = subject.asked();

@@ -9,10 +9,10 @@ use super::imports::{is_at, weighed, with_help};
 use crate::Rule;
 use crate::finding::Finding;
 use crate::names::is_slip;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::templates::LocatedTemplate;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     subject
         .templates
         .all()
@@ -25,7 +25,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The names that a template asks of modules that it imported, and these do not have.
-fn of_modules(subject: &Subject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
+fn of_modules(subject: &FormulaSubject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
     let modules = modules(subject, parsed);
     if modules.is_empty() {
         return Vec::new();
@@ -58,7 +58,7 @@ fn of_modules(subject: &Subject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
 
 /// The templates that a template imports as modules, by the names that it gives them and nothing else.
 fn modules<'s>(
-    subject: &'s Subject<'_>,
+    subject: &'s FormulaSubject<'_>,
     parsed: &LocatedTemplate,
 ) -> BTreeMap<&'s str, &'s LocatedTemplate> {
     let site = |site: &'s mapstack::ImportSite| {
@@ -103,7 +103,7 @@ fn guarded(e: &Expr) -> Option<&Expr> {
 
 /// Calls of names that nothing binds and that are slips for macros of the template. Where a run came by, it says so
 /// itself.
-fn of_slips(subject: &Subject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
+fn of_slips(subject: &FormulaSubject<'_>, parsed: &LocatedTemplate) -> Vec<Finding> {
     let callables = callables(parsed);
     let is_bound = |name: &str| subject.templates.all().any(|other| other.binds(name) > 0);
     let of_call = |e: &Expr| {

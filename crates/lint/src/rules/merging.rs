@@ -11,9 +11,9 @@ use mapstack_lineage::{Ancestry, HistoryStep, Layer, LayerKind, Lineage, ValuePo
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::Finding;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let templates = subject
         .files
         .values()
@@ -91,7 +91,7 @@ struct Succession<'a> {
 }
 
 /// The places of the keys of values that are literally in a file.
-fn keys(subject: &Subject<'_>) -> HashMap<ComparablePlace, Place> {
+fn keys(subject: &FormulaSubject<'_>) -> HashMap<ComparablePlace, Place> {
     let mut found = HashMap::new();
     for document in subject.layers() {
         document.entries(&mut |key, key_mark, value_mark| {
@@ -338,7 +338,7 @@ struct Unmerged<'s> {
 }
 
 impl<'s> Unmerged<'s> {
-    fn of(subject: &'s Subject<'_>) -> Self {
+    fn of(subject: &'s FormulaSubject<'_>) -> Self {
         let run = subject
             .runs
             .iter()
@@ -486,7 +486,7 @@ fn shown(path: &[Key]) -> String {
 }
 
 /// Aliases of collections that later layers merge into: Salt's values are one object then.
-fn shared(subject: &Subject<'_>) -> Vec<Finding> {
+fn shared(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let documents: Vec<_> = subject
         .layers()
         .filter(|document| document.shared)

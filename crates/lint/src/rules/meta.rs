@@ -10,9 +10,9 @@ use mapstack::{DataOptions, Place, nearest, parse_definition};
 use crate::Rule;
 use crate::document::Document;
 use crate::finding::{Edit, Finding};
-use crate::subject::{Dialect, Subject};
+use crate::subject::{Dialect, FormulaSubject};
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in subject.meta() {
         unknown_keys(document, &mut findings);

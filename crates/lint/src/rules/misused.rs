@@ -9,9 +9,9 @@ use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
 use crate::misuse::{Misuse, Misused, is_of_salt};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     if subject.misuses.is_empty() {
         return Vec::new();
     }
@@ -22,7 +22,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn of_misuse(subject: &Subject<'_>, own: &OwnModules, misuse: &Misuse) -> Option<Finding> {
+fn of_misuse(subject: &FormulaSubject<'_>, own: &OwnModules, misuse: &Misuse) -> Option<Finding> {
     let file = subject.files.get(&misuse.path)?;
     let Misuse {
         module, function, ..
@@ -238,7 +238,7 @@ fn unknown_argument(
 }
 
 fn missing_argument(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     misuse: &Misuse,
     file: &SourceFile,
     argument: &str,

@@ -1,4 +1,4 @@
-//! The rules: each looks at a [`Subject`] and says what it finds.
+//! The rules: each looks at a [`FormulaSubject`] and says what it finds.
 
 mod calls;
 mod comparisons;
@@ -25,7 +25,7 @@ mod unseen;
 mod unused;
 
 use crate::finding::Finding;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
 pub(crate) use failures::unanswered_calls;
 pub use failures::{
@@ -37,7 +37,7 @@ pub use schema::{Violations, not_checked, origin, read_schema};
 pub use unseen::{accidents, joined};
 
 /// Everything that is found, in no order, and the number of rules that the budget of the run was too small for.
-pub(crate) fn all(subject: &Subject<'_>) -> (Vec<Finding>, usize) {
+pub(crate) fn all(subject: &FormulaSubject<'_>) -> (Vec<Finding>, usize) {
     let rules = [
         syntax::check,
         scalars::check,

@@ -9,13 +9,13 @@ use mapstack_lineage::{AlternativeSource, Explain, SoughtFiles, WhyNot};
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
-use crate::names::{NameMistake, Names, USUAL};
-use crate::subject::{ExaminedMinion, Subject};
+use crate::names::{GrainNames, NameMistake, USUAL};
+use crate::subject::{ExaminedMinion, FormulaSubject};
 use crate::templates::said_in_file;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let asked = subject.asked();
-    let names = Names::of(subject.runs.iter().map(|run| run.minion));
+    let names = GrainNames::of(subject.runs.iter().map(|run| run.minion));
     // Files elsewhere may be for other formulas.
     let is_own = |file: &&Arc<SourceFile>| file.path.starts_with(&format!("{}/", subject.formula));
     let unasked: Vec<_> = subject
@@ -61,7 +61,7 @@ fn looks_like_parameters(file: &SourceFile) -> bool {
 
 /// The texts of the formula's files that are not comments, each with its file's path: those of expressions and
 /// around them in templates, and of data and modules.
-fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
+fn said<'s>(subject: &'s FormulaSubject<'_>) -> Vec<(&'s str, String)> {
     let others = subject
         .files
         .values()
@@ -77,7 +77,7 @@ fn said<'s>(subject: &'s Subject<'_>) -> Vec<(&'s str, String)> {
 }
 
 /// True if something names the file, so that it is read by other ways.
-fn is_mentioned(subject: &Subject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
+fn is_mentioned(subject: &FormulaSubject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
     let inside = file
         .path
         .strip_prefix(&*subject.formula)
@@ -128,7 +128,7 @@ struct Answers {
 
 impl Answers {
     /// Those of the runs that worked, if there is one and all can be explained.
-    fn of(subject: &Subject<'_>) -> Option<Self> {
+    fn of(subject: &FormulaSubject<'_>) -> Option<Self> {
         let sought = |run: &ExaminedMinion<'_>| {
             let (data, _) = run.data()?;
             let of_run = subject.engine.run(run.minion);
@@ -144,9 +144,9 @@ impl Answers {
 
     fn why(
         &self,
-        subject: &Subject<'_>,
+        subject: &FormulaSubject<'_>,
         file: &SourceFile,
-        names: &Names,
+        names: &GrainNames,
     ) -> Option<UnreachedReason> {
         let mut never: BTreeMap<String, NameMistake> = BTreeMap::new();
         let mut no_source: Option<Vec<String>> = None;
@@ -201,7 +201,7 @@ fn grain(folder: &str) -> bool {
 }
 
 /// The place at which a file of the formula has a word, such as the name of a grain in a source.
-fn said_at(subject: &Subject<'_>, word: &str) -> String {
+fn said_at(subject: &FormulaSubject<'_>, word: &str) -> String {
     let mut files = subject.files.values();
     let found = files.find_map(|file| {
         let at = file.text.find(word)?;
@@ -210,7 +210,11 @@ fn said_at(subject: &Subject<'_>, word: &str) -> String {
     found.map_or_else(|| "a source".to_owned(), |place| place.to_string())
 }
 
-fn of_no_source(subject: &Subject<'_>, file: &SourceFile, sources: &[String]) -> UnreachedReason {
+fn of_no_source(
+    subject: &FormulaSubject<'_>,
+    file: &SourceFile,
+    sources: &[String],
+) -> UnreachedReason {
     let wrong_suffix = [".yml", ".json"]
         .iter()
         .find_map(|suffix| file.path.strip_suffix(suffix));

@@ -7,9 +7,9 @@ use crate::Rule;
 use crate::compiled::Fault;
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let faults = subject.faults.iter();
     faults
         .filter_map(|fault| of_fault(subject, fault))
@@ -36,7 +36,7 @@ fn rule_of(kind: Kind) -> Option<Rule> {
     })
 }
 
-fn of_fault(subject: &Subject<'_>, fault: &Fault) -> Option<Finding> {
+fn of_fault(subject: &FormulaSubject<'_>, fault: &Fault) -> Option<Finding> {
     let rule = rule_of(fault.refusal.kind)?;
     let file = subject.files.get(&fault.path)?;
     let said = fault.error.diagnostic();
@@ -70,7 +70,7 @@ fn only(level: Level, why: impl Into<String>, finding: Finding) -> Finding {
 }
 
 fn in_estate(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     estate: &Estate,
     fault: &Fault,
     finding: Finding,
@@ -104,7 +104,7 @@ fn in_estate(
     }
 }
 
-fn in_formula(subject: &Subject<'_>, fault: &Fault, finding: Finding) -> Finding {
+fn in_formula(subject: &FormulaSubject<'_>, fault: &Fault, finding: Finding) -> Finding {
     if let Some(with) = &fault.works_with {
         let why = format!("by itself, the sls is refused; within '{with}' it works");
         return only(Level::Note, why, finding);
@@ -162,7 +162,7 @@ fn in_formula(subject: &Subject<'_>, fault: &Fault, finding: Finding) -> Finding
 
 /// True if a template of the formula can give a state of a name: for a pattern, or behind a condition that is not about
 /// grains alone.
-fn could_be_made(subject: &Subject<'_>, name: &str) -> bool {
+fn could_be_made(subject: &FormulaSubject<'_>, name: &str) -> bool {
     let is_id = |line: &str| {
         let line = line.trim().trim_start_matches("- name: ");
         line.trim_end_matches(':').trim_matches(['"', '\'']) == name

@@ -9,7 +9,7 @@ use mapstack::value::{Key, Value};
 use crate::Rule;
 use crate::document::{Document, Scalar};
 use crate::finding::Finding;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
 /// Keys whose values are names or codes, never a yes or no.
 const CODES: [&str; 11] = [
@@ -26,7 +26,7 @@ const CODES: [&str; 11] = [
     "keymap",
 ];
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     traps(&subject.documents, subject.secrets)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// ```
 #[must_use]
 pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
-    let texts = Texts::of(documents);
+    let texts = KindsElsewhere::of(documents);
     let mut findings = Vec::new();
     let mut seen = HashSet::new();
     for (index, document) in documents.iter().enumerate() {
@@ -274,7 +274,7 @@ impl Kinds {
 }
 
 /// The kinds of values under the same keys elsewhere in the formula.
-struct Texts {
+struct KindsElsewhere {
     /// The kinds of values that documents have under a path.
     paths: HashMap<Vec<Key>, Kinds>,
     /// Mappings and lists that quote a word for a boolean, by document and path.
@@ -283,9 +283,9 @@ struct Texts {
     keys: HashMap<usize, HashSet<Key>>,
 }
 
-impl Texts {
+impl KindsElsewhere {
     fn of(documents: &[Document]) -> Self {
-        let mut texts = Texts {
+        let mut texts = KindsElsewhere {
             paths: HashMap::new(),
             quoted: HashMap::new(),
             keys: HashMap::new(),

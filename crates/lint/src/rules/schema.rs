@@ -13,10 +13,10 @@ use super::failures::on;
 use crate::Rule;
 use crate::document::{Document, SourceFile};
 use crate::finding::Finding;
-use crate::subject::{ExaminedMinion, Subject};
+use crate::subject::{ExaminedMinion, FormulaSubject};
 
 /// Check a formula by a schema.
-pub(crate) fn check(subject: &Subject<'_>, file: &SourceFile) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>, file: &SourceFile) -> Vec<Finding> {
     let schema = match read_schema(file) {
         Ok(schema) => schema,
         Err(finding) => return vec![*finding],

@@ -8,11 +8,11 @@ use mapstack::{Place, nearest};
 use super::failures::on;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::states::State;
-use crate::subject::Subject;
+use crate::states::SlsOfMinions;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let named = |state: &State| {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
+    let named = |state: &SlsOfMinions| {
         let mut made = state
             .used()
             .filter_map(|(_, outcome)| outcome.as_ref().ok());
@@ -31,7 +31,11 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 /// Sources that the file server lacks, with the runs that name them.
 type MissingSources<'s> = BTreeMap<&'s Vec<String>, BTreeSet<usize>>;
 
-fn of_state(subject: &Subject<'_>, state: &State, served: &BTreeSet<String>) -> Vec<Finding> {
+fn of_state(
+    subject: &FormulaSubject<'_>,
+    state: &SlsOfMinions,
+    served: &BTreeSet<String>,
+) -> Vec<Finding> {
     let mut missing = MissingSources::new();
     let mut all = 0;
     for (run, outcome) in state.used() {
@@ -149,7 +153,7 @@ fn is_missing(url: &str, served: &BTreeSet<String>) -> bool {
     !served.contains(path) && !below.next().is_some_and(|next| next.starts_with(&folder))
 }
 
-fn finding(state: &State, sources: &[String], served: &BTreeSet<String>) -> Option<Finding> {
+fn finding(state: &SlsOfMinions, sources: &[String], served: &BTreeSet<String>) -> Option<Finding> {
     let url = sources.first()?;
     let path = path_of(url)?;
     let (place, is_literal) = place_of(state, url, path);
@@ -180,7 +184,7 @@ fn finding(state: &State, sources: &[String], served: &BTreeSet<String>) -> Opti
 }
 
 /// The place in an sls that names a source, and true if it has the name of the file itself.
-fn place_of(state: &State, url: &str, path: &str) -> (Place, bool) {
+fn place_of(state: &SlsOfMinions, url: &str, path: &str) -> (Place, bool) {
     let text = &state.file.text;
     let name = path.rsplit('/').next().unwrap_or(path);
     let found = [url, path, name]

@@ -9,13 +9,13 @@ use mapstack_render::jinja::ast::{Args, CompareOp, Expr, ExprKind, Stmt, StmtKin
 
 use crate::Rule;
 use crate::finding::Finding;
-use crate::names::{Names, near_grain};
+use crate::names::{GrainNames, near_grain};
 use crate::origins::{salt_function, text_of};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 use crate::templates::{LocatedTemplate, names as targets};
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
-    let names = Names::of(subject.runs.iter().map(|run| run.minion));
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
+    let names = GrainNames::of(subject.runs.iter().map(|run| run.minion));
     let known: BTreeSet<&str> = subject
         .runs
         .iter()
@@ -166,10 +166,10 @@ fn grain_argument(args: &Args) -> Option<&Expr> {
 
 /// Systems of a look-up that do not exist.
 fn systems(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     parsed: &LocatedTemplate,
     args: &Args,
-    names: &Names,
+    names: &GrainNames,
 ) -> Vec<Finding> {
     let grain = match grain_argument(args) {
         None => "os_family".to_owned(),
@@ -217,7 +217,7 @@ fn systems(
 
 /// The keys of a look-up: of a literal, of YAML in the template, or of a file that it loads.
 pub(super) fn keys(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     parsed: &LocatedTemplate,
     lookup: &Expr,
 ) -> Vec<(String, Place)> {
@@ -245,7 +245,11 @@ fn spans_of_text<'t>(stmts: impl IntoIterator<Item = &'t Stmt>) -> Vec<(usize, u
         .collect()
 }
 
-fn bound_keys(subject: &Subject<'_>, parsed: &LocatedTemplate, name: &str) -> Vec<(String, Place)> {
+fn bound_keys(
+    subject: &FormulaSubject<'_>,
+    parsed: &LocatedTemplate,
+    name: &str,
+) -> Vec<(String, Place)> {
     let binds = |target| {
         let mut bound = std::collections::HashSet::new();
         targets(target, &mut bound);

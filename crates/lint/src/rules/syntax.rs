@@ -5,12 +5,12 @@ use mapstack::yaml::{self, ErrorKind};
 use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Edit, Finding};
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
 /// The number of columns that replace a tab.
 const TAB: usize = 2;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     subject
         .broken
         .iter()

@@ -9,10 +9,10 @@ use super::folders::{FolderWithoutSls, grouped, named};
 use super::imports::elsewhere;
 use crate::Rule;
 use crate::finding::{Finding, Level};
-use crate::subject::{Subject, TopFault, TopProblem};
+use crate::subject::{FormulaSubject, TopFault, TopProblem};
 
 /// True if no root has the folder, or the file, with which the name of an sls begins.
-fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
+fn is_elsewhere(subject: &FormulaSubject<'_>, sls: &str) -> bool {
     let first = sls.split('.').next().unwrap_or_default();
     let is_below = |path: &String| {
         let rest = path.strip_prefix(first);
@@ -27,7 +27,7 @@ fn is_elsewhere(subject: &Subject<'_>, sls: &str) -> bool {
         && nearest(first, names.map(str::to_owned).collect::<Vec<_>>().iter()).is_none()
 }
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let groups = grouped(&subject.problems, |problem| lacking(subject, problem));
     let of_group = |(folder, problems): (Option<FolderWithoutSls>, Vec<&TopProblem>)| match (
         folder, &*problems,
@@ -42,7 +42,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The folder that lacks the sls that a problem is about.
-fn lacking(subject: &Subject<'_>, problem: &TopProblem) -> Option<FolderWithoutSls> {
+fn lacking(subject: &FormulaSubject<'_>, problem: &TopProblem) -> Option<FolderWithoutSls> {
     let sls = problem.sls()?;
     let has_files = |prefix: &str| subject.files.keys().any(|path| path.starts_with(prefix));
     match is_elsewhere(subject, sls) {
@@ -56,7 +56,7 @@ fn lacking(subject: &Subject<'_>, problem: &TopProblem) -> Option<FolderWithoutS
 
 /// Several missing sls of one folder.
 fn of_folder(
-    subject: &Subject<'_>,
+    subject: &FormulaSubject<'_>,
     lacking: &FolderWithoutSls,
     problems: &[&TopProblem],
 ) -> Finding {
@@ -89,7 +89,7 @@ fn of_folder(
     finding.note(on(&ids, subject.runs.len()))
 }
 
-fn of_problem(subject: &Subject<'_>, problem: &TopProblem) -> Finding {
+fn of_problem(subject: &FormulaSubject<'_>, problem: &TopProblem) -> Finding {
     match &problem.what {
         TopFault::Failed(error) => failed(subject, error, &problem.minions),
         TopFault::Doubtful(warning) => doubtful(subject, warning, &problem.minions),
@@ -111,7 +111,7 @@ fn of_problem(subject: &Subject<'_>, problem: &TopProblem) -> Finding {
 }
 
 /// The top file as a whole.
-fn top(subject: &Subject<'_>) -> Place {
+fn top(subject: &FormulaSubject<'_>) -> Place {
     let mut files = subject.files.values();
     let file = files.find(|file| file.path == "top.sls");
     file.map_or_else(
@@ -126,7 +126,7 @@ fn top(subject: &Subject<'_>) -> Place {
 }
 
 /// Something in a top file that probably means something else.
-fn doubtful(subject: &Subject<'_>, warning: &Diagnostic, minions: &[String]) -> Finding {
+fn doubtful(subject: &FormulaSubject<'_>, warning: &Diagnostic, minions: &[String]) -> Finding {
     let place = warning.place.clone().unwrap_or_else(|| top(subject));
     let finding = Finding::said(Rule::TopFile, place, warning);
     // The roots of a saltenv may be those of a branch that is not here.
@@ -145,7 +145,7 @@ fn doubtful(subject: &Subject<'_>, warning: &Diagnostic, minions: &[String]) -> 
 }
 
 /// Top files that cannot be rendered or merged.
-fn failed(subject: &Subject<'_>, error: &Error, minions: &[String]) -> Finding {
+fn failed(subject: &FormulaSubject<'_>, error: &Error, minions: &[String]) -> Finding {
     let diagnostic = error.diagnostic();
     let place = diagnostic.place.clone();
     let place = place.unwrap_or_else(|| top(subject));
@@ -162,7 +162,12 @@ fn failed(subject: &Subject<'_>, error: &Error, minions: &[String]) -> Finding {
 }
 
 /// An sls that a top file names, and that does not exist.
-fn missing(subject: &Subject<'_>, sls: &str, place: Option<&Place>, minions: &[String]) -> Finding {
+fn missing(
+    subject: &FormulaSubject<'_>,
+    sls: &str,
+    place: Option<&Place>,
+    minions: &[String],
+) -> Finding {
     let message = match &*subject.saltenv {
         "base" => format!("the sls '{sls}' does not exist"),
         saltenv => format!("the sls '{sls}' does not exist in the saltenv '{saltenv}'"),

@@ -9,9 +9,9 @@ use mapstack::{Place, named, yaml};
 use crate::Rule;
 use crate::document::{Document, Scalar, SourceFile};
 use crate::finding::Finding;
-use crate::subject::Subject;
+use crate::subject::FormulaSubject;
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut found = accidents(subject.files.values().map(|file| &**file));
     found.extend(joined(&subject.documents));
     let states = subject

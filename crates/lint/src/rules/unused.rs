@@ -10,8 +10,8 @@ use crate::Rule;
 use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
 use crate::pillar::{is_part, names};
-use crate::states::State;
-use crate::subject::{Subject, TopFault, read_files};
+use crate::states::SlsOfMinions;
+use crate::subject::{FormulaSubject, TopFault, read_files};
 
 /// Files of a folder that say that it is a formula: its sls are for others to name.
 const OF_FORMULA: [&str; 5] = [
@@ -22,7 +22,7 @@ const OF_FORMULA: [&str; 5] = [
     "osfamilymap.yaml",
 ];
 
-pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let has_tops = subject.states.iter().any(|state| !state.is_unnamed);
     let mut problems = subject.problems.iter();
     let fails = problems.any(|problem| matches!(problem.what, TopFault::Failed(_)));
@@ -30,7 +30,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let unnamed = subject.states.iter().filter(|state| state.is_unnamed);
-    let unnamed: Vec<&State> = unnamed
+    let unnamed: Vec<&SlsOfMinions> = unnamed
         .filter(|state| !is_of_formula(subject, &state.file.path))
         .collect();
     if unnamed.is_empty() {
@@ -43,7 +43,7 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
         .iter()
         .flat_map(|file| patterns(file, &estate.options.state_top))
         .collect();
-    let is_named = |state: &State| {
+    let is_named = |state: &SlsOfMinions| {
         let matches = |pattern: &Fnmatch| pattern.matches(&state.name);
         included.contains(&state.name)
             || patterns.iter().any(matches)
@@ -54,14 +54,14 @@ pub(crate) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The files of other saltenvs: their top files and includes can name sls of this one.
-fn of_other_saltenvs(subject: &Subject<'_>) -> Vec<Arc<SourceFile>> {
+fn of_other_saltenvs(subject: &FormulaSubject<'_>) -> Vec<Arc<SourceFile>> {
     let others = subject.engine.files().envs().into_iter();
     let others = others.filter(|saltenv| *saltenv != subject.saltenv);
     let files = others.filter_map(|saltenv| read_files(subject.engine, "", &saltenv).ok());
     files.flat_map(BTreeMap::into_values).collect()
 }
 
-fn finding(state: &State) -> Finding {
+fn finding(state: &SlsOfMinions) -> Finding {
     let message = format!("no top file and no sls names the sls '{}'", state.name);
     let found = Finding::of_file(Rule::UnusedSls, state.file.place(0, 0), message);
     Finding {
@@ -72,7 +72,7 @@ fn finding(state: &State) -> Finding {
 }
 
 /// True if a file is in the folder of a formula.
-fn is_of_formula(subject: &Subject<'_>, path: &str) -> bool {
+fn is_of_formula(subject: &FormulaSubject<'_>, path: &str) -> bool {
     let Some((folder, _)) = path.split_once('/') else {
         return false;
     };
@@ -86,7 +86,7 @@ fn is_of_formula(subject: &Subject<'_>, path: &str) -> bool {
 }
 
 /// The sls that an sls includes on any minion.
-fn included_by(state: &State) -> Vec<String> {
+fn included_by(state: &SlsOfMinions) -> Vec<String> {
     let outcomes = state.outcomes.iter().flatten();
     let made = outcomes.filter_map(|outcome| outcome.as_ref().as_ref().ok());
     let entries = made.flat_map(|made| &made.includes);
@@ -96,7 +96,7 @@ fn included_by(state: &State) -> Vec<String> {
 }
 
 /// True if another file names an sls: by its name, or beside it by the end of its name, as in `.config`.
-fn says(file: &SourceFile, state: &State) -> bool {
+fn says(file: &SourceFile, state: &SlsOfMinions) -> bool {
     if file.path == state.file.path {
         return false;
     }

@@ -6,11 +6,11 @@ use mapstack_render::jinja::{Names, Request, render, request};
 use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_value::json;
 
-use crate::built_in::Table;
+use crate::built_in::RunTable;
 use crate::host::RunHost;
 use crate::run::Run;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: RunTable = &[
     ("jinja.import_json", |run, _, args| {
         import(run, args, "json")
     }),

@@ -4,11 +4,11 @@ use mapstack_functions::{Context as _, Flow, failed, text};
 use mapstack_render::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
-use crate::built_in::Table;
+use crate::built_in::RunTable;
 use crate::options::{DataOptions, StackOptions, TofsOptions};
 use crate::run::Run;
 
-pub(super) const TABLE: Table = &[
+pub(super) const TABLE: RunTable = &[
     ("map.data", |run, _, args| {
         let (first, kwargs) = split(args, &["tpldir"], DataOptions::NAMES)?;
         let [tpldir] = first;

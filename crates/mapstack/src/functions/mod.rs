@@ -15,7 +15,7 @@ use mapstack_render::jinja::Vm;
 use mapstack_render::{CallArgs, Obj, Result};
 use mapstack_value::{Map, Str, Value};
 
-use crate::built_in::{BuiltIn, Function};
+use crate::built_in::{BuiltIn, RunFunction};
 use crate::engine::Engine;
 use crate::file::unreadable;
 use crate::run::Run;
@@ -32,7 +32,7 @@ impl Engine {
 
 impl Run<'_> {
     /// The built-in function that answers a call, if one can do so where the run is.
-    pub(crate) fn built_in(&self, name: &str, args: &CallArgs) -> Option<Function> {
+    pub(crate) fn built_in(&self, name: &str, args: &CallArgs) -> Option<RunFunction> {
         let is_unknown = (is_for_masters(name) && self.master.is_none())
             || (self.why_not_in_pillar(name).is_some() && !is_given_all(name, args));
         self.engine.built_in.find(name).filter(|_| !is_unknown)

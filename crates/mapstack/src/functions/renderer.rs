@@ -8,14 +8,14 @@ use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::Str;
 use mapstack_value::posixpath::normpath;
 
-use crate::built_in::Table;
+use crate::built_in::RunTable;
 use crate::file::File;
 use crate::host::RunHost;
-use crate::pipe::{DEFAULT_PIPE, Data, Source, StageOutput};
+use crate::pipe::{DEFAULT_PIPE, Data, PipeInput, StageOutput};
 use crate::run::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind as Kind};
 
-pub(super) const TABLE: Table = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];
+pub(super) const TABLE: RunTable = &[("slsutil.renderer", |run, vm, args| renderer(run, vm, args))];
 
 /// The function `slsutil.renderer` of Salt.
 fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
@@ -264,7 +264,12 @@ impl Call {
     }
 
     /// The input of the pipe. The remaining arguments become variables.
-    fn source<'f>(mut self, file: &'f File, is_string: bool, saltenv: Str) -> Result<Source<'f>> {
+    fn source<'f>(
+        mut self,
+        file: &'f File,
+        is_string: bool,
+        saltenv: Str,
+    ) -> Result<PipeInput<'f>> {
         let text = |name: &str, value: Option<Obj>| match value {
             None => Ok(None),
             Some(Obj::Str(text)) => Ok(Some(text)),
@@ -277,11 +282,11 @@ impl Call {
             }
         };
         let sls = text("sls", self.named.shift_remove("sls"))?.unwrap_or_default();
-        let mut source = Source::new(file, saltenv, sls);
+        let mut source = PipeInput::new(file, saltenv, sls);
         if is_string {
             source.tmplpath = Obj::from(STRING);
         }
-        Ok(Source {
+        Ok(PipeInput {
             is_string,
             is_called: true,
             ..source.with_variables(self.named)

@@ -5,7 +5,7 @@ use mapstack_render::jinja::Names;
 use mapstack_render::{DictRef, Obj};
 use mapstack_value::Key;
 
-use super::{RunningStage, Source};
+use super::{PipeInput, RunningStage};
 
 impl RunningStage<'_, '_> {
     /// Refuse variables whose names are taken.
@@ -68,7 +68,7 @@ impl RunningStage<'_, '_> {
     }
 }
 
-impl Source<'_> {
+impl PipeInput<'_> {
     /// Take `tmplpath`, `argline` and `context` from the variables: renderers have parameters of these names.
     pub(crate) fn with_variables(mut self, mut variables: Names) -> Self {
         if let Some(path) = variables.shift_remove("tmplpath") {

@@ -37,7 +37,7 @@ use mapstack_minion::Part;
 
 /// The input of a pipe.
 #[derive(Clone)]
-pub(crate) struct Source<'s> {
+pub(crate) struct PipeInput<'s> {
     pub file: &'s File,
     /// True if the text was passed directly, and is not from a file.
     pub is_string: bool,
@@ -59,10 +59,10 @@ pub(crate) struct Source<'s> {
     pub allowed: Option<Allowed>,
 }
 
-impl<'s> Source<'s> {
+impl<'s> PipeInput<'s> {
     /// The text of a file, with nothing that a caller gives.
     pub(crate) fn new(file: &'s File, saltenv: Str, sls: Str) -> Self {
-        Source {
+        PipeInput {
             file,
             is_string: false,
             saltenv,
@@ -151,7 +151,7 @@ impl Run<'_> {
     pub fn traced_sls(&self, path: &str, name: &str) -> Result<RenderedSls> {
         let (file, saltenv) = self.wanted_file(path)?;
         let kept = RefCell::new(None);
-        let source = Source {
+        let source = PipeInput {
             kept: Some(&kept),
             ..self.sls_source(&file, saltenv, Some(name))
         };
@@ -186,10 +186,10 @@ impl Run<'_> {
             .unwrap_or_else(|| DEFAULT_PIPE.into())
     }
 
-    fn sls_source<'f>(&self, file: &'f File, saltenv: Str, name: Option<&str>) -> Source<'f> {
+    fn sls_source<'f>(&self, file: &'f File, saltenv: Str, name: Option<&str>) -> PipeInput<'f> {
         let of_path = || sls_name(&file.path).unwrap_or_else(|| file.path.replace('/', "."));
         let name = name.map_or_else(of_path, str::to_owned);
-        let mut source = Source::new(file, saltenv, name.into());
+        let mut source = PipeInput::new(file, saltenv, name.into());
         let rendered = Obj::from(Value::Set(Default::default()));
         source.extra.insert("rendered_sls".into(), rendered);
         source
@@ -199,7 +199,7 @@ impl Run<'_> {
     /// `text_only`, stop before the stages that make data.
     pub(crate) fn compile<'f>(
         &self,
-        source: &Source<'f>,
+        source: &PipeInput<'f>,
         default: &Value,
         text_only: bool,
     ) -> Result<StageOutput<'f>> {
@@ -222,7 +222,7 @@ impl Run<'_> {
     fn run_stages<'f>(
         &self,
         pipe: &Pipe,
-        source: &Source<'f>,
+        source: &PipeInput<'f>,
         place: Option<&Place>,
         text_only: bool,
     ) -> Result<StageOutput<'f>> {
@@ -290,7 +290,7 @@ impl Run<'_> {
     }
 
     /// Parse the pipe, and warn about stages that are left out.
-    fn pipe(&self, text: &str, source: &Source<'_>, place: Option<&Place>) -> Pipe {
+    fn pipe(&self, text: &str, source: &PipeInput<'_>, place: Option<&Place>) -> Pipe {
         let pipe = match &source.allowed {
             Some(allowed) => self.parsed_pipe(text, allowed),
             None => self.parsed_pipe(text, &self.allowed_renderers()),
@@ -421,7 +421,7 @@ impl Run<'_> {
     }
 
     /// The arguments of a text stage.
-    fn argline(&self, stage: &PipeStage, source: &Source<'_>) -> Result<Str> {
+    fn argline(&self, stage: &PipeStage, source: &PipeInput<'_>) -> Result<Str> {
         match &source.argline {
             Some(Obj::Str(given)) if stage.argline.is_empty() => Ok(given.clone()),
             Some(other) if stage.argline.is_empty() && other.truthy().unwrap_or(true) => {
@@ -474,7 +474,7 @@ impl Run<'_> {
     }
 
     /// Say that what a stage would decrypt stays as it is.
-    fn warn_of_ciphertext(&self, cipher: Cipher, source: &Source<'_>, place: Option<&Place>) {
+    fn warn_of_ciphertext(&self, cipher: Cipher, source: &PipeInput<'_>, place: Option<&Place>) {
         let (file, what) = (&source.file.shown, decrypt::described(cipher));
         let message = format!("{file}: {what} stay ciphertext");
         let warning = Diagnostic::warning(ErrorKind::Unsupported, message);
@@ -604,7 +604,7 @@ impl Run<'_> {
 }
 
 /// Restore line ends: if the input has `\r\n`, so has the output.
-fn restore_newlines<'f>(made: StageOutput<'f>, source: &Source<'f>) -> StageOutput<'f> {
+fn restore_newlines<'f>(made: StageOutput<'f>, source: &PipeInput<'f>) -> StageOutput<'f> {
     let restored = |text: &str| (!text.contains("\r\n")).then(|| text.replace('\n', "\r\n"));
     match made {
         StageOutput::Text(printed) => match restored(printed.as_str()) {
@@ -625,7 +625,7 @@ fn restore_newlines<'f>(made: StageOutput<'f>, source: &Source<'f>) -> StageOutp
 /// The pipe of a text, by its first line or by a default, and the place of the line. There is none where the default
 /// is that nothing is rendered.
 fn named_pipe<'p>(
-    source: &Source<'_>,
+    source: &PipeInput<'_>,
     text: &'p str,
     default: &'p Value,
 ) -> Result<Option<(&'p str, Option<Place>)>> {
@@ -663,7 +663,7 @@ fn named_pipe<'p>(
 #[derive(Clone, Copy)]
 struct RunningStage<'p, 'f> {
     stage: &'p PipeStage,
-    source: &'p Source<'f>,
+    source: &'p PipeInput<'f>,
     previous: Option<&'p PipeStage>,
     /// The `#!` line, if the text has one.
     place: Option<&'p Place>,

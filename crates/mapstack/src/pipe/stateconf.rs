@@ -12,14 +12,14 @@ use mapstack_render::pipe::{PipeStage, Renderer};
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
-use super::{Data, RunningStage, Source, StageOutput, context_of};
+use super::{Data, PipeInput, RunningStage, StageOutput, context_of};
 use crate::run::Run;
 use crate::text::Text;
 
 /// A render by `stateconf`.
 struct Rewriting<'j, 'f> {
     command: &'j Arguments,
-    source: &'j Source<'f>,
+    source: &'j PipeInput<'f>,
     /// The `#!` line.
     place: Option<&'j Place>,
 }
@@ -111,7 +111,7 @@ impl Run<'_> {
             let set = self.stateconf.variables(sls).into_iter();
             context.extend(set.map(|(name, values)| (name, Obj::from(Value::Map(values)))));
         }
-        let source = Source {
+        let source = PipeInput {
             argline: None,
             context: Some(context_of(context)),
             // The data is moved around, so its places are not those of the text.
@@ -133,7 +133,7 @@ impl Run<'_> {
             StageOutput::Data(_) => None,
         };
         // It gets nothing by name.
-        let source = Source {
+        let source = PipeInput {
             context: None,
             extra: Names::default(),
             ..source.clone()

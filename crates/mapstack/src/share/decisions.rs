@@ -45,7 +45,7 @@ enum Next<T> {
 }
 
 /// The end of a walk through the tree.
-pub(crate) enum Walk<T> {
+pub(crate) enum DecisionWalk<T> {
     /// A result.
     Leaf(Arc<T>),
     /// The tree has no edge for one of the answers.
@@ -130,13 +130,13 @@ impl<T> DecisionTree<T> {
     }
 
     /// Walk from the root along the answers that `ask` returns.
-    pub fn follow(&self, ask: impl Fn(&InternedQuestion) -> HashedAnswer) -> Walk<T> {
+    pub fn follow(&self, ask: impl Fn(&InternedQuestion) -> HashedAnswer) -> DecisionWalk<T> {
         let (hits, misses) = (
             self.hits.load(Ordering::Relaxed),
             self.misses.load(Ordering::Relaxed),
         );
         if misses > MIN_MISSES && hits < misses / 4 {
-            return Walk::NotShared;
+            return DecisionWalk::NotShared;
         }
         // Nothing panics while it holds the lock for writing and the tree is incomplete, so a poisoned lock is
         // usable.
@@ -145,10 +145,10 @@ impl<T> DecisionTree<T> {
         while let Some(node) = tree.nodes.get(at) {
             let Some(next) = node.next(&ask) else {
                 if node.closed {
-                    return Walk::NotShared;
+                    return DecisionWalk::NotShared;
                 }
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                return Walk::Unknown;
+                return DecisionWalk::Unknown;
             };
             node.note_repeated();
             match next {
@@ -157,11 +157,11 @@ impl<T> DecisionTree<T> {
                     if hits < misses + MIN_MISSES {
                         self.hits.fetch_add(1, Ordering::Relaxed);
                     }
-                    return Walk::Leaf(result.clone());
+                    return DecisionWalk::Leaf(result.clone());
                 }
             }
         }
-        Walk::Unknown
+        DecisionWalk::Unknown
     }
 
     /// Add a result at the end of its recorded questions and answers.

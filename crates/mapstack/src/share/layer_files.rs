@@ -12,7 +12,7 @@ use mapstack_value::{Key, Str, Value};
 
 use super::exact::Exact;
 use super::probe::Probe;
-use super::question::{Answer, FactRead, HashedAnswer, InternedQuestion};
+use super::question::{FactRead, HashedAnswer, InternedQuestion, MinionAnswer};
 
 /// The question which paths a definition leads to. It exists only for definitions that read nothing but the minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -117,11 +117,11 @@ impl LayerPaths {
             .collect()
     }
 
-    pub fn answer(&self, probe: &Probe<'_>) -> Answer {
+    pub fn answer(&self, probe: &Probe<'_>) -> MinionAnswer {
         let strategy = &self.config_get_strategy.0;
         match probe.run.layer_paths(&self.definition, strategy) {
-            Ok(relative) => Answer::Paths(relative),
-            Err(e) => Answer::Failed(format!("{e:?}")),
+            Ok(relative) => MinionAnswer::Paths(relative),
+            Err(e) => MinionAnswer::Failed(format!("{e:?}")),
         }
     }
 }
@@ -129,7 +129,7 @@ impl LayerPaths {
 impl LayerFiles {
     /// The question for the files that `paths` leads to below `directories`.
     pub fn new(paths: Arc<InternedQuestion>, directories: &[String]) -> Self {
-        let no_files = HashedAnswer::new(Answer::Files(Vec::new(), true));
+        let no_files = HashedAnswer::new(MinionAnswer::Files(Vec::new(), true));
         let known = KnownFiles {
             by_paths: HashMap::default(),
             listings: Vec::new(),
@@ -150,7 +150,7 @@ impl LayerFiles {
     pub fn answer(&self, probe: &Probe<'_>) -> HashedAnswer {
         let paths = probe.ask(&self.paths);
         // An error in the definition is the same for every directory.
-        let Answer::Paths(relative) = paths.answer() else {
+        let MinionAnswer::Paths(relative) = paths.answer() else {
             return paths;
         };
         let key = (probe.run.saltenv().clone(), paths.clone());
@@ -172,7 +172,7 @@ impl LayerFiles {
         let is_small = key.1.size() < MAX_KEY_BYTES;
         if is_small
             && known.by_paths.len() < MAX_KNOWN
-            && matches!(answer.answer(), Answer::Files(_, true))
+            && matches!(answer.answer(), MinionAnswer::Files(_, true))
         {
             known.by_paths.insert(key, answer.clone());
         }
@@ -227,7 +227,7 @@ impl LayerFiles {
     }
 
     /// Look for the files at the paths.
-    fn served(&self, probe: &Probe<'_>, relative: &[String]) -> Answer {
+    fn served(&self, probe: &Probe<'_>, relative: &[String]) -> MinionAnswer {
         let (mut there, mut all, mut plain) = (Vec::new(), Vec::new(), true);
         for directory in &self.directories {
             for path in relative {
@@ -254,9 +254,9 @@ impl LayerFiles {
             }
         }
         if plain {
-            Answer::Files(there, true)
+            MinionAnswer::Files(there, true)
         } else {
-            Answer::Files(all, false)
+            MinionAnswer::Files(all, false)
         }
     }
 }

@@ -153,7 +153,7 @@ impl FactRead {
 
 /// A minion's answer to a question. A run cannot distinguish minions whose answers are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
+pub(crate) enum MinionAnswer {
     Nothing,
     Dict(DictKind),
     Value(Exact),
@@ -164,7 +164,7 @@ pub(crate) enum Answer {
     /// The paths of existing files, and `true`. If a file cannot be served: all paths, and `false`.
     Files(Vec<String>, bool),
     /// An answer with the warnings of its look-up.
-    Warned(Box<Answer>, Vec<String>),
+    Warned(Box<MinionAnswer>, Vec<String>),
 }
 
 /// The kind of a mapping, as a number that can be hashed.
@@ -252,27 +252,29 @@ impl Question {
             .iter()
             .map(|warning| format!("{warning:?}"))
             .collect();
-        HashedAnswer::new(Answer::Warned(Box::new((*answer.answer).clone()), texts))
+        HashedAnswer::new(MinionAnswer::Warned(
+            Box::new((*answer.answer).clone()),
+            texts,
+        ))
     }
 
-    fn answer(&self, probe: &Probe<'_>) -> Answer {
+    fn answer(&self, probe: &Probe<'_>) -> MinionAnswer {
         let minion = &*probe.run.minion();
         match self {
             Question::Start => of_every_run(minion),
             // On a master, the id of the minion in question is another than that of the run.
-            Question::Id => Answer::Values(vec![
+            Question::Id => MinionAnswer::Values(vec![
                 Some(Exact(minion.id.clone())),
                 Some(Exact(minion.id())),
                 Some(Exact(probe.run.given_id())),
             ]),
             Question::Entry(root, path) => match entry(probe, *root, path) {
-                None => Answer::Nothing,
-                Some(Value::Map(map)) => Answer::Dict(map.kind().into()),
-                Some(value) => Answer::Value(Exact(value)),
+                None => MinionAnswer::Nothing,
+                Some(Value::Map(map)) => MinionAnswer::Dict(map.kind().into()),
+                Some(value) => MinionAnswer::Value(Exact(value)),
             },
-            Question::Whole(root, path) => {
-                entry(probe, *root, path).map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
-            }
+            Question::Whole(root, path) => entry(probe, *root, path)
+                .map_or(MinionAnswer::Nothing, |v| MinionAnswer::Value(Exact(v))),
             Question::Find(Part::Grains, query, delimiter) => {
                 found(minion.grains_get(query.as_str(), delimiter))
             }
@@ -303,7 +305,7 @@ impl Question {
                 let value = Key::try_from(&key.0)
                     .ok()
                     .and_then(|key| minion.option(&key));
-                value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)))
+                value.map_or(MinionAnswer::Nothing, |v| MinionAnswer::Value(Exact(v)))
             }
             Question::Files(files) => (*files.answer(probe).answer).clone(),
             Question::Paths(paths) => paths.answer(probe),
@@ -313,46 +315,46 @@ impl Question {
 }
 
 /// The facts that every run reads.
-fn of_every_run(minion: &Minion) -> Answer {
+fn of_every_run(minion: &Minion) -> MinionAnswer {
     let option = |name: &&str| minion.option(&Key::from(*name)).map(Exact);
     let kinds = [Part::Grains, Part::Pillar, Part::Opts]
         .map(|part| DictKind::from(minion.part(part).kind()).0);
     let kinds = kinds.map(|kind| Some(Exact(Value::from(i64::from(kind)))));
-    Answer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
+    MinionAnswer::Values(OF_EVERY_RUN.iter().map(option).chain(kinds).collect())
 }
 
 /// Everything that a run can read of a minion.
-fn all(minion: &Minion, probe: &Probe<'_>) -> Answer {
+fn all(minion: &Minion, probe: &Probe<'_>) -> MinionAnswer {
     let parts =
         [&minion.grains, &minion.pillar, &minion.opts].map(|part| Some(Exact(part.clone().into())));
     let ids = [minion.id.clone(), probe.run.given_id()].map(|id| Some(Exact(id)));
     let is_on_master = probe.run.is_on_master();
     let templates = is_on_master.then(|| Exact(probe.run.template_options().into()));
-    Answer::Values(parts.into_iter().chain(ids).chain([templates]).collect())
+    MinionAnswer::Values(parts.into_iter().chain(ids).chain([templates]).collect())
 }
 
-fn in_pillar(minion: &Minion, query: &str, delimiter: &str) -> Answer {
+fn in_pillar(minion: &Minion, query: &str, delimiter: &str) -> MinionAnswer {
     match Path::split(query, delimiter) {
         Ok(path) => mapstack_yaml::traverse(&Value::Map(minion.pillar.clone()), &path)
-            .map_or(Answer::Nothing, |v| Answer::Value(Exact(v))),
-        Err(e) => Answer::Failed(e.to_string()),
+            .map_or(MinionAnswer::Nothing, |v| MinionAnswer::Value(Exact(v))),
+        Err(e) => MinionAnswer::Failed(e.to_string()),
     }
 }
 
-fn found(value: Result<Option<Value>, LookupError>) -> Answer {
+fn found(value: Result<Option<Value>, LookupError>) -> MinionAnswer {
     looked_up(value.map(|value| (value, None)))
 }
 
 fn looked_up(
     answer: Result<(Option<Value>, Option<mapstack_minion::Warning>), LookupError>,
-) -> Answer {
+) -> MinionAnswer {
     match answer {
-        Err(e) => Answer::Failed(e.to_string()),
+        Err(e) => MinionAnswer::Failed(e.to_string()),
         Ok((value, warning)) => {
-            let answer = value.map_or(Answer::Nothing, |v| Answer::Value(Exact(v)));
+            let answer = value.map_or(MinionAnswer::Nothing, |v| MinionAnswer::Value(Exact(v)));
             match warning {
                 None => answer,
-                Some(warning) => Answer::Warned(Box::new(answer), vec![warning.to_string()]),
+                Some(warning) => MinionAnswer::Warned(Box::new(answer), vec![warning.to_string()]),
             }
         }
     }
@@ -384,19 +386,19 @@ static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 /// An answer with its hash, cheap to clone and to compare.
 #[derive(Debug, Clone)]
 pub(crate) struct HashedAnswer {
-    answer: Arc<Answer>,
+    answer: Arc<MinionAnswer>,
     hash: u64,
 }
 
 impl HashedAnswer {
-    pub fn new(answer: Answer) -> Self {
+    pub fn new(answer: MinionAnswer) -> Self {
         HashedAnswer {
             hash: STATE.hash_one(&answer),
             answer: Arc::new(answer),
         }
     }
 
-    pub fn answer(&self) -> &Answer {
+    pub fn answer(&self) -> &MinionAnswer {
         &self.answer
     }
 
@@ -421,19 +423,19 @@ impl Hash for HashedAnswer {
     }
 }
 
-impl Answer {
+impl MinionAnswer {
     /// Approximate size in bytes.
     fn size(&self) -> usize {
         let of_value = |value: &Exact| 48 * weight(&value.0);
         64 + match self {
-            Answer::Nothing | Answer::Dict(_) => 0,
-            Answer::Value(value) => of_value(value),
-            Answer::Values(values) => values.iter().flatten().map(of_value).sum(),
-            Answer::Failed(text) => text.len(),
-            Answer::Paths(paths) | Answer::Files(paths, _) => {
+            MinionAnswer::Nothing | MinionAnswer::Dict(_) => 0,
+            MinionAnswer::Value(value) => of_value(value),
+            MinionAnswer::Values(values) => values.iter().flatten().map(of_value).sum(),
+            MinionAnswer::Failed(text) => text.len(),
+            MinionAnswer::Paths(paths) | MinionAnswer::Files(paths, _) => {
                 paths.iter().map(|path| path.len() + 32).sum()
             }
-            Answer::Warned(answer, texts) => {
+            MinionAnswer::Warned(answer, texts) => {
                 answer.size() + texts.iter().map(String::len).sum::<usize>()
             }
         }

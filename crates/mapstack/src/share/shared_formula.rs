@@ -10,7 +10,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_minion::Minion;
 use mapstack_value::{Str, Value, weight};
 
-use super::decisions::{DecisionTree, Walk};
+use super::decisions::{DecisionTree, DecisionWalk};
 use super::probe::{Answers, Probe, Questions};
 use super::question::{FactRead, Question};
 use super::recorder::{Record, Recorder};
@@ -123,9 +123,9 @@ impl<'e> SharedFormula<'e> {
         };
         let probe = answers.probe(self.engine, self.saltenv.as_ref());
         match known.follow(|question| probe.ask(question)) {
-            Walk::Leaf(outcome) => return outcome,
-            Walk::NotShared => return alone(),
-            Walk::Unknown => {}
+            DecisionWalk::Leaf(outcome) => return outcome,
+            DecisionWalk::NotShared => return alone(),
+            DecisionWalk::Unknown => {}
         }
         let (outcome, record) = self.recorded(minion, probe);
         let outcome = Arc::new(outcome);

@@ -13,7 +13,7 @@ use crate::trace::FileRead;
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::{Diagnostic, Result};
 
-use super::decisions::{DecisionTree, Walk};
+use super::decisions::{DecisionTree, DecisionWalk};
 use super::probe::Probe;
 use super::question::{FactRead, Question};
 use super::recorder::{Record, RecordedRead, Recorder};
@@ -257,13 +257,13 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         }
         match recorded.known.follow(|question| probe.ask(question)) {
             // With too few steps, run the work, as the error must name the place at which they run out.
-            Walk::Leaf(done) if done.steps > steps_left => LookedUp::NotShared,
-            Walk::Leaf(done) => {
+            DecisionWalk::Leaf(done) if done.steps > steps_left => LookedUp::NotShared,
+            DecisionWalk::Leaf(done) => {
                 recorded.refused.store(0, Ordering::Relaxed);
                 LookedUp::Known(done)
             }
-            Walk::NotShared => LookedUp::NotShared,
-            Walk::Unknown => LookedUp::Unknown(recorded),
+            DecisionWalk::NotShared => LookedUp::NotShared,
+            DecisionWalk::Unknown => LookedUp::Unknown(recorded),
         }
     }
 

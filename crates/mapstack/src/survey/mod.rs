@@ -206,7 +206,7 @@ impl TemplateFile<'_> {
     }
 
     fn walk(&self, template: &Template, survey: &mut Survey) -> Vec<String> {
-        let mut walk = Walk {
+        let mut walk = TemplateWalk {
             file: self,
             source: &template.source,
             survey,
@@ -286,7 +286,7 @@ impl TemplateFile<'_> {
 }
 
 /// A walk over one template.
-struct Walk<'a> {
+struct TemplateWalk<'a> {
     file: &'a TemplateFile<'a>,
     source: &'a Arc<str>,
     survey: &'a mut Survey,
@@ -297,7 +297,7 @@ struct Walk<'a> {
     loaded: Vec<String>,
 }
 
-impl Walk<'_> {
+impl TemplateWalk<'_> {
     fn place(&self, span: Span) -> Place {
         self.file.place(self.source, span)
     }

@@ -141,11 +141,11 @@ impl Cache {
             return Ok(None);
         }
         let mut minion = Minion::new(id);
-        if let Some(entry) = Entry::read(self.grains().join(format!("{id}.p")))? {
+        if let Some(entry) = CacheEntry::read(self.grains().join(format!("{id}.p")))? {
             minion.sources.of_file(&entry.file, Part::Grains);
             let grains = entry.unexpired(self.now)?.mapping("grains")?;
             let pillar = match self.pillar_of(id)? {
-                Some(file) => Entry::read(file)?,
+                Some(file) => CacheEntry::read(file)?,
                 None => None,
             };
             let pillar = match pillar {
@@ -159,17 +159,19 @@ impl Cache {
                 minion.with(Part::Grains, grains).with(Part::Pillar, pillar),
             ));
         }
-        let Some(Entry { file, value }) = Entry::read(self.minions.join(id).join("data.p"))? else {
+        let Some(CacheEntry { file, value }) =
+            CacheEntry::read(self.minions.join(id).join("data.p"))?
+        else {
             return Ok(None);
         };
-        let data = Entry {
+        let data = CacheEntry {
             file: file.clone(),
             value,
         }
         .mapping("a minion's data")?;
         let part = |part: Part| {
             let value = data.get(part.name()).cloned().unwrap_or_default();
-            Entry {
+            CacheEntry {
                 file: file.clone(),
                 value,
             }
@@ -190,10 +192,10 @@ impl Cache {
         if !is_name(id) {
             return Ok(Map::new());
         }
-        let newer = Entry::read(self.directory.join("mine").join(format!("{id}.p")))?;
+        let newer = CacheEntry::read(self.directory.join("mine").join(format!("{id}.p")))?;
         let entry = match newer {
             Some(entry) => Some(entry),
-            None => Entry::read(self.minions.join(id).join("mine.p"))?,
+            None => CacheEntry::read(self.minions.join(id).join("mine.p"))?,
         };
         match entry {
             Some(entry) => entry.unexpired(self.now)?.mapping("a minion's mine"),
@@ -262,12 +264,12 @@ impl Cache {
 }
 
 /// The content of a file of the cache.
-struct Entry {
+struct CacheEntry {
     file: PathBuf,
     value: Value,
 }
 
-impl Entry {
+impl CacheEntry {
     fn read(file: PathBuf) -> Result<Option<Self>, ReadError> {
         if !is_file(&file)? {
             return Ok(None);
@@ -285,7 +287,7 @@ impl Entry {
             true => Value::None,
             false => unpack(&bytes).map_err(|error| at(&file, ReadErrorKind::Packed(error)))?,
         };
-        Ok(Some(Entry { file, value }))
+        Ok(Some(CacheEntry { file, value }))
     }
 
     /// The data of an entry that was stored with a time to live; nothing, if that is over.
@@ -315,7 +317,7 @@ impl Entry {
             }
             _ => data.clone(),
         };
-        Ok(Entry {
+        Ok(CacheEntry {
             file: self.file,
             value,
         })

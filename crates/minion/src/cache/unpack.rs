@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_value::{Key, Kind, Map, Value};
+use mapstack_value::{Key, Map, Value, ValueKind};
 use mapstack_yaml::Limits;
 use rmp::Marker;
 
@@ -40,7 +40,7 @@ pub enum UnpackErrorKind {
     Utf8,
     /// A list or a mapping as a key.
     #[error("{} cannot be a key", .0.described())]
-    BadKey(Kind),
+    BadKey(ValueKind),
     /// A time is not in the form that Salt writes.
     #[error("a time is written as YYYYMMDDTHH:MM:SS.ffffff, not as this")]
     BadTime,

@@ -23,7 +23,7 @@ use crate::error::{DocumentPlace, ReadError, ReadErrorKind};
 use crate::read::{at_file, read_file};
 
 use directory::Directory;
-use text::Text;
+use text::MinionsText;
 
 /// A source of many minions.
 ///
@@ -42,7 +42,7 @@ pub struct Minions(Form);
 enum Form {
     Directory(Directory),
     Cache(Cache),
-    Text(Text),
+    Text(MinionsText),
     Listed(BTreeMap<String, Minion>),
 }
 
@@ -101,9 +101,9 @@ impl Minions {
     /// The minions of a text in any [form](text). `name` is what errors call it.
     ///
     /// # Errors
-    /// As [`Text::parse`].
+    /// As [`MinionsText::parse`].
     pub fn from_text(bytes: &[u8], name: &str) -> Result<Self, ReadError> {
-        Text::parse(bytes, name).map(|text| Minions(Form::Text(text)))
+        MinionsText::parse(bytes, name).map(|text| Minions(Form::Text(text)))
     }
 
     /// Minions that are known already; of those with the same id, the last counts.

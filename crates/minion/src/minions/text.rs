@@ -26,13 +26,13 @@ use crate::sources::kept;
 
 /// The minions of one text.
 #[derive(Debug)]
-pub struct Text {
+pub struct MinionsText {
     /// Sorted by the ids.
     minions: Vec<(String, Result<Minion, ReadError>)>,
     silent: Vec<SilentMinion>,
 }
 
-impl Text {
+impl MinionsText {
     /// The minions of a text in any of its [forms](self). `name` is what errors call it.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Text {
         let mut places = std::collections::HashMap::<String, DocumentPlace>::new();
         let entries = entries(bytes, name)?;
         let is_alone = entries.len() == 1;
-        for (at, Entry { id, place, found }) in entries.into_iter().enumerate() {
+        for (at, MinionEntry { id, place, found }) in entries.into_iter().enumerate() {
             let no_id = || ReadError {
                 place: place.clone(),
                 kind: ReadErrorKind::NoId,
@@ -86,7 +86,7 @@ impl Text {
         }
         minions.sort_by(|(one, _), (other, _)| one.cmp(other));
         silent.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(Text { minions, silent })
+        Ok(MinionsText { minions, silent })
     }
 
     /// The ids, sorted.
@@ -118,7 +118,7 @@ impl Text {
 }
 
 /// The entry of a text for one minion.
-pub(super) struct Entry {
+pub(super) struct MinionEntry {
     /// The minion, if it has a name.
     pub id: Option<String>,
     pub place: DocumentPlace,
@@ -126,7 +126,7 @@ pub(super) struct Entry {
 }
 
 /// Everything a text says, in its order. There is at least one.
-pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<Entry>, ReadError> {
+pub(super) fn entries(bytes: &[u8], name: &str) -> Result<Vec<MinionEntry>, ReadError> {
     let mut entries = Vec::new();
     let tops = tops(bytes, name)?;
     let of_several = tops.len() > 1;
@@ -174,8 +174,8 @@ struct Broken {
 }
 
 impl Broken {
-    fn entry(&self) -> Entry {
-        Entry {
+    fn entry(&self) -> MinionEntry {
+        MinionEntry {
             id: self.id.clone(),
             place: self.error.place.clone(),
             found: Err(self.error.clone()),
@@ -196,13 +196,13 @@ enum IdPlace<'t> {
 }
 
 impl Top<'_> {
-    fn entries(&self, name: &str, of_several: bool, entries: &mut Vec<Entry>) {
+    fn entries(&self, name: &str, of_several: bool, entries: &mut Vec<MinionEntry>) {
         let here = self.positions(name);
         let place = || DocumentPlace {
             file: name.to_owned(),
             mark: self.mark,
         };
-        let single = |minion: Result<Minion, ReadError>| Entry {
+        let single = |minion: Result<Minion, ReadError>| MinionEntry {
             id: match &minion {
                 Ok(minion) => own_id(minion),
                 Err(_) => self.map.get("id").and_then(Value::as_str).map(Into::into),
@@ -223,7 +223,7 @@ impl Top<'_> {
                         _ => None,
                     };
                     let place = place();
-                    named(Entry { id, place, found }, of_several)
+                    named(MinionEntry { id, place, found }, of_several)
                 }));
             }
             Shape::ByIds if matches!(&self.marks, IdPlace::Keys(keys) if keys.marks().len() != self.map.len()) =>
@@ -244,7 +244,7 @@ impl Top<'_> {
                         }
                     };
                     let id = Some(id);
-                    Entry { id, place, found }
+                    MinionEntry { id, place, found }
                 }));
             }
         }
@@ -287,7 +287,7 @@ impl Top<'_> {
 }
 
 /// A minion that says its id itself, which has to, where there are several.
-fn named(mut entry: Entry, of_several: bool) -> Entry {
+fn named(mut entry: MinionEntry, of_several: bool) -> MinionEntry {
     if let Some(id) = entry.id.as_deref().filter(|id| !is_id(id)) {
         entry.found = Err(ReadError {
             place: entry.place.clone(),

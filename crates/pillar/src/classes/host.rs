@@ -1,12 +1,12 @@
 //! The services of the program around an inventory.
 
 use mapstack_diagnostic::{Diagnostic, Error, Place, Result};
-use mapstack_loader::Tree;
+use mapstack_loader::FileTree;
 
 /// The services that an inventory needs from the program around it. `D` is the data of a file.
 pub trait Host<D> {
     /// The files.
-    fn tree(&self) -> &Tree;
+    fn tree(&self) -> &FileTree;
 
     /// The data of a file: the output of its template, if it is one, read as YAML.
     ///

@@ -9,17 +9,17 @@
 //! use std::cell::RefCell;
 //!
 //! use mapstack_diagnostic::Result;
-//! use mapstack_loader::{Fetched, Tree};
+//! use mapstack_loader::{Fetched, FileTree};
 //! use mapstack_pyobject::{DictRef, Obj};
 //! use mapstack_value::Key;
 //! use mapstack_pillar::classes::Host;
 //! use mapstack_pillar::classes::saltclass::{Inventory, Setters};
 //!
 //! /// Reads files without templates.
-//! struct Files(Tree);
+//! struct Files(FileTree);
 //!
 //! impl Host<Obj> for Files {
-//!     fn tree(&self) -> &Tree {
+//!     fn tree(&self) -> &FileTree {
 //!         &self.0
 //!     }
 //!
@@ -42,7 +42,7 @@
 //! write("classes/web.yml", "pillars: {role: web}");
 //! let setters = RefCell::<Setters>::default();
 //! let inventory = Inventory {
-//!     host: &Files(Tree::new().directory(directory.path())),
+//!     host: &Files(FileTree::new().directory(directory.path())),
 //!     path: directory.path().to_str().unwrap(),
 //!     minion_id: "web1",
 //!     pillar: &DictRef::frozen(Default::default()),
@@ -63,4 +63,4 @@ pub mod reclass;
 pub mod saltclass;
 
 pub use host::Host;
-pub use origins::{ClassFile, FilePlace, Origin, Origins, PlaceEffect};
+pub use origins::{ClassFile, FilePlace, Origins, PlaceEffect, SetPlaces};

@@ -45,16 +45,16 @@ impl PlaceEffect {
 
 /// The places that set a value, and those that set what is inside.
 #[derive(Debug, Clone, Default)]
-pub struct Origin {
+pub struct SetPlaces {
     /// The places that took their turn, in order.
     pub turns: Vec<(FilePlace, PlaceEffect)>,
     /// The entries of a mapping, or the items of a list by their indices.
-    pub inside: IndexMap<Key, Origin, RandomState>,
+    pub inside: IndexMap<Key, SetPlaces, RandomState>,
 }
 
-impl Origin {
+impl SetPlaces {
     /// The origin of what is below keys, for changes.
-    pub(crate) fn follow_mut(&mut self, path: &[Key]) -> &mut Origin {
+    pub(crate) fn follow_mut(&mut self, path: &[Key]) -> &mut SetPlaces {
         let mut here = self;
         for key in path {
             here = here.inside.entry(key.clone()).or_default();
@@ -77,9 +77,9 @@ pub struct Origins {
     /// The files, in the order of their merge.
     pub files: Vec<ClassFile>,
     /// The origins of the whole pillar.
-    pub root: Origin,
+    pub root: SetPlaces,
     /// The origins of what was changed in place in the pillar that templates see.
-    pub in_place: Origin,
+    pub in_place: SetPlaces,
 }
 
 impl Origins {
@@ -87,7 +87,7 @@ impl Origins {
     pub(crate) fn ordered(
         files: &[ClassFile],
         order: &[usize],
-        [mut root, mut in_place]: [Origin; 2],
+        [mut root, mut in_place]: [SetPlaces; 2],
     ) -> Self {
         let mut numbers: Vec<usize> = (0..files.len()).collect();
         for (new, old) in order.iter().enumerate() {
@@ -114,7 +114,7 @@ mod tests {
             name: name.into(),
             path: format!("{name}.yml"),
         };
-        let mut root = Origin::default();
+        let mut root = SetPlaces::default();
         let path = [Key::from("x"), Key::from("y")];
         let place = |file| FilePlace {
             file,
@@ -123,7 +123,7 @@ mod tests {
         let set = |file| (place(file), PlaceEffect::Set);
         root.follow_mut(&path).turns = vec![set(0), set(2)];
         let files = ["node", "a", "b"].map(file);
-        let mut origins = Origins::ordered(&files, &[1, 2, 0], [root, Origin::default()]);
+        let mut origins = Origins::ordered(&files, &[1, 2, 0], [root, SetPlaces::default()]);
         let names: Vec<&str> = origins.files.iter().map(|file| &*file.name).collect();
         assert_eq!(names, ["a", "b", "node"]);
         let turns = &origins.root.follow_mut(&path).turns;

@@ -2,7 +2,7 @@
 
 use mapstack::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
-use mapstack_loader::Tree;
+use mapstack_loader::FileTree;
 use mapstack_minion::Minion;
 use mapstack_value::{Map, Value};
 
@@ -19,7 +19,7 @@ pub(crate) struct ExternalPillarInput<'a, 'e> {
     /// The options that the minion passes on.
     pub extra: &'a Map,
     /// The files below a directory.
-    pub tree: &'a dyn Fn(&str) -> Tree,
+    pub tree: &'a dyn Fn(&str) -> FileTree,
     /// True if the compile is explained: where values come from is recorded.
     pub is_explained: bool,
     /// The data of texts, for all minions.

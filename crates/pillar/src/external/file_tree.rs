@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use mapstack::{ExternalText, File};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, Fnmatch, Tree};
+use mapstack_loader::{Fetched, FileTree, Fnmatch};
 use mapstack_merge::{Strategy, merge};
 use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Map, Value};
@@ -109,7 +109,7 @@ fn over(base: Value, layer: &Value) -> Result<Value> {
 struct RootReading<'r, 'e> {
     asked: &'r ExternalPillarInput<'r, 'e>,
     arguments: &'r Arguments,
-    tree: &'r Tree,
+    tree: &'r FileTree,
     /// The number of files and directories that were seen.
     seen: Cell<usize>,
 }

@@ -7,14 +7,14 @@ use crate::classes::Host;
 use crate::classes::reclass::Inventory;
 use mapstack::{File, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, Tree};
+use mapstack_loader::{Fetched, FileTree};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Map, Value};
 
 use super::arguments::wrong;
 use super::asked::ExternalPillarInput;
 use crate::files::unreadable;
-use crate::recipe::{OwnPillarResult, Parts};
+use crate::recipe::{ExternalParts, OwnPillarResult};
 
 /// The data that the inventory gives the minion.
 pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResult> {
@@ -38,7 +38,7 @@ pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResul
     };
     let made = inventory.classify();
     let made = made.map_err(|e| e.note(format!("in the inventory {base}")))?;
-    let parts = Parts::of_classes(&made.origins, reading.texts.take(), "parameters");
+    let parts = ExternalParts::of_classes(&made.origins, reading.texts.take(), "parameters");
     Ok(OwnPillarResult {
         data: made.into_pillar(&minion_id).into(),
         parts,
@@ -97,13 +97,13 @@ fn options(asked: &ExternalPillarInput<'_, '_>) -> Result<Map> {
 /// The reading of the files of one inventory.
 struct ReclassReading<'r, 'e> {
     asked: &'r ExternalPillarInput<'r, 'e>,
-    tree: Tree,
+    tree: FileTree,
     /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
 }
 
 impl Host<Value> for ReclassReading<'_, '_> {
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &FileTree {
         &self.tree
     }
 

@@ -9,7 +9,7 @@ use crate::classes::Host;
 use crate::classes::saltclass::{Inventory, Setters};
 use mapstack::{File, OtherTemplate, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
-use mapstack_loader::{Fetched, Tree};
+use mapstack_loader::{Fetched, FileTree};
 use mapstack_render::jinja::{Jinja2, Names, Syntax, render};
 use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
 use mapstack_value::posixpath::{join, split};
@@ -18,7 +18,7 @@ use mapstack_value::{Str, Value};
 use super::arguments::wrong;
 use super::asked::ExternalPillarInput;
 use crate::files::unreadable;
-use crate::recipe::{OwnPillarResult, Parts};
+use crate::recipe::{ExternalParts, OwnPillarResult};
 use crate::template::without_final_newline;
 
 /// The data that the inventory gives the minion. Its classes change the pillar so far in place, whether it fails or
@@ -60,7 +60,7 @@ pub(crate) fn data(asked: &ExternalPillarInput<'_, '_>) -> Result<OwnPillarResul
     let made = made.map_err(|e| e.note(in_inventory(&path)))?;
     synced?;
     asked.run.spend(reading.steps.get())?;
-    let parts = Parts::of_classes(&made.origins, reading.texts.take(), "pillars");
+    let parts = ExternalParts::of_classes(&made.origins, reading.texts.take(), "pillars");
     Ok(OwnPillarResult {
         data: made.into_pillar(&minion_id).into(),
         parts,
@@ -113,7 +113,7 @@ fn variables(asked: &ExternalPillarInput<'_, '_>) -> Names {
 /// The reading of the files of one inventory.
 struct SaltclassReading<'r, 'e> {
     asked: &'r ExternalPillarInput<'r, 'e>,
-    tree: &'r Tree,
+    tree: &'r FileTree,
     variables: Names,
     /// The texts that were read, by path, if the compile is explained.
     texts: RefCell<HashMap<String, (Text<'static>, Value)>>,
@@ -127,7 +127,7 @@ struct SaltclassReading<'r, 'e> {
 const AT_ONCE: usize = 4096;
 
 impl Host<Obj> for SaltclassReading<'_, '_> {
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &FileTree {
         self.tree
     }
 

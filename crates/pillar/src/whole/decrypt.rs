@@ -5,7 +5,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_value::{Key, Map, Value};
 
 use super::errors::PillarError;
-use super::settings::Settings;
+use super::settings::CompileSettings;
 
 fn malformed(place: Option<&Place>) -> PillarError {
     let message = "the option decrypt_pillar is neither a mapping nor a list of keys";
@@ -24,7 +24,7 @@ fn malformed(place: Option<&Place>) -> PillarError {
 /// A key that the reference cannot split either.
 pub(super) fn decrypted(
     run: &Run<'_>,
-    settings: &Settings,
+    settings: &CompileSettings,
     pillar: &Value,
     place: Option<&Place>,
 ) -> Result<(Value, Vec<PillarError>)> {
@@ -77,7 +77,10 @@ pub(super) fn decrypted(
 }
 
 /// The cipher that a renderer decrypts; or the reference's words for what is wrong, and ours.
-fn cipher(settings: &Settings, renderer: &Value) -> std::result::Result<Cipher, (String, Error)> {
+fn cipher(
+    settings: &CompileSettings,
+    renderer: &Value,
+) -> std::result::Result<Cipher, (String, Error)> {
     let renderer = match renderer.truthy() {
         true => renderer.to_string(),
         false => settings.value("decrypt_pillar_default").to_string(),

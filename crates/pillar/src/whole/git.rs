@@ -12,7 +12,7 @@ use mapstack_salt_config::fileserver::{PillarDirectory, pillar_remotes};
 use mapstack_value::{Map, Value};
 
 use super::files::PillarFiles;
-use super::settings::{PillarRequest, Settings, merging};
+use super::settings::{CompileSettings, PillarRequest, merging};
 use super::{CompileState, PillarCompile};
 use crate::compile::Nested;
 use crate::config::ExtPillar;
@@ -149,7 +149,7 @@ impl PillarCompile<'_> {
             saltenv: env.into(),
             ..PillarRequest::default()
         };
-        let settings = Settings::new(options, &minion, &ask);
+        let settings = CompileSettings::new(options, &minion, &ask);
         PillarCompile {
             master: self.master,
             // The files of other remotes can be in the same places.
@@ -241,7 +241,7 @@ fn key(directory: &PillarDirectory) -> String {
 }
 
 /// A remote without a top file: its sls are there for those of other remotes at most.
-fn no_top(directory: &PillarDirectory, one: &ExtPillar, settings: &Settings) -> Diagnostic {
+fn no_top(directory: &PillarDirectory, one: &ExtPillar, settings: &CompileSettings) -> Diagnostic {
     let top = settings.value("state_top").to_string();
     let message = format!(
         "the remote '{}' gives nothing: {} has no {}",

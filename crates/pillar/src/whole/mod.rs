@@ -30,7 +30,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
-use mapstack_salt_config::{Config, Setting};
+use mapstack_salt_config::{Config, OptionPlace};
 use mapstack_value::{Key, List, Map, Value, sent};
 
 pub use self::errors::{Fault, PillarError};
@@ -40,7 +40,7 @@ pub(crate) use self::python::items as python_items;
 pub use self::reads::PillarReads;
 pub(crate) use self::reads::{CompileReads, RecordingFiles};
 use self::renders::{Renders, SharedRenders};
-use self::settings::Settings;
+use self::settings::CompileSettings;
 pub(crate) use self::settings::merging;
 pub use self::settings::{PillarRequest, overridden};
 use self::sls::SlsReader;
@@ -304,7 +304,7 @@ impl Master {
             grains: arrives(&minion.grains),
             ..minion.clone()
         };
-        let settings = Settings::new(self.config.options(), minion, ask);
+        let settings = CompileSettings::new(self.config.options(), minion, ask);
         let over = match ask.pillar_override.is_empty() {
             true => &self.pillar_override,
             false => &ask.pillar_override,
@@ -357,7 +357,7 @@ struct PillarCompile<'w> {
     shared: Option<&'w SharedRenders>,
     engine: &'w Engine,
     files: PillarFiles,
-    settings: Settings,
+    settings: CompileSettings,
     merging: Options,
     /// The values that override the pillar. External pillars that come first can change it in place.
     pillar_override: RefCell<PillarPart>,
@@ -414,7 +414,7 @@ impl PillarCompile<'_> {
             let place = self.master.config.settings("ext_pillar").last();
             let error = Error::new(ErrorKind::Options, problem.as_str());
             return Err(error
-                .at(place.map(Setting::place))
+                .at(place.map(OptionPlace::place))
                 .help("write it as `- stack: /path/to/stack.cfg`"));
         }
         for refusal in &self.settings.refusals {
@@ -468,7 +468,7 @@ impl PillarCompile<'_> {
     /// The error that ends the compile if the result of external pillars is not a mapping.
     fn not_a_mapping(&self, external: &Value) -> Error {
         let place = self.master.config.settings("ext_pillar").last();
-        not_a_mapping(external).at(place.map(Setting::place))
+        not_a_mapping(external).at(place.map(OptionPlace::place))
     }
 
     /// The top files' sls.
@@ -708,7 +708,7 @@ impl PillarCompile<'_> {
             return Ok(());
         }
         let place = self.master.config.settings("decrypt_pillar").last();
-        let place = place.map(Setting::place);
+        let place = place.map(OptionPlace::place);
         let run = self.run(state);
         let (value, errors) =
             decrypt::decrypted(&run, &self.settings, &state.data.value, place.as_ref())?;
@@ -752,7 +752,7 @@ fn overriding(recipe: &Recipe, over: &Map) -> PillarPart {
 type ExternalItem = std::result::Result<Vec<ExtPillar>, PillarError>;
 
 /// The items of `ext_pillar` up to the first with an error that the pillar keeps.
-fn external_items(items: &List, settings: &[Setting]) -> Result<Vec<ExternalItem>> {
+fn external_items(items: &List, settings: &[OptionPlace]) -> Result<Vec<ExternalItem>> {
     let mut known = Vec::new();
     for item in items.iter() {
         let item = external_item(item, settings)?;
@@ -765,7 +765,7 @@ fn external_items(items: &List, settings: &[Setting]) -> Result<Vec<ExternalItem
     Ok(known)
 }
 
-fn external_item(item: &Value, settings: &[Setting]) -> Result<ExternalItem> {
+fn external_item(item: &Value, settings: &[OptionPlace]) -> Result<ExternalItem> {
     match item {
         Value::Map(entries) if entries.is_empty() => Err(malformed(
             item,
@@ -782,13 +782,13 @@ fn external_item(item: &Value, settings: &[Setting]) -> Result<ExternalItem> {
     }
 }
 
-fn malformed(value: &Value, settings: &[Setting], rule: &str) -> PillarError {
+fn malformed(value: &Value, settings: &[OptionPlace], rule: &str) -> PillarError {
     let message = format!("{rule}, not {}", value.kind().described());
     let listed = ExtPillarPlaces(settings);
     let item = listed
         .find(value)
         .map(|(setting, marks)| setting.place_of(marks.mark()));
-    let place = item.or_else(|| settings.last().map(Setting::place));
+    let place = item.or_else(|| settings.last().map(OptionPlace::place));
     let error = Error::new(ErrorKind::Options, message)
         .at(place)
         .help("write it as `- stack: /path/to/stack.cfg`");

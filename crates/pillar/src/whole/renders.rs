@@ -74,9 +74,9 @@ impl Hash for RenderKey {
 
 /// The places in a file that was read as YAML, which the first look-up reads again.
 #[derive(Default)]
-pub(crate) struct Places(OnceCell<Option<(Loaded, Lines)>>);
+pub(crate) struct YamlPlaces(OnceCell<Option<(Loaded, Lines)>>);
 
-impl Places {
+impl YamlPlaces {
     /// The place of a path in the file: of a key, or of an item of a list.
     pub fn find(&self, rendered: &RenderedFile, path: &Path) -> Option<Place> {
         let text = rendered.text()?;

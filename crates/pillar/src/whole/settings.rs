@@ -45,7 +45,7 @@ impl PillarRequest {
 
 /// The options of one compile.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub(crate) struct CompileSettings {
     /// Those that functions see: the master's, with the minion's grains.
     pub functions: Map,
     /// Those that templates and the compiler see.
@@ -65,7 +65,7 @@ pub(crate) struct Settings {
 /// The saltenv for all that are not there.
 const DYNAMIC: &str = "__env__";
 
-impl Settings {
+impl CompileSettings {
     pub fn new(options: &Map, minion: &Minion, ask: &PillarRequest) -> Self {
         let mut functions = options.clone();
         functions.insert("grains", minion.grains.clone());
@@ -75,7 +75,7 @@ impl Settings {
         if ask.pillarenv.is_none() && from_saltenv {
             functions.insert("pillarenv", ask.saltenv.clone());
         }
-        let mut settings = Settings {
+        let mut settings = CompileSettings {
             templates: functions.clone(),
             masters_id: functions.get("id").cloned().unwrap_or_default(),
             id: minion.id(),

@@ -11,8 +11,8 @@ use mapstack_value::{Extent, Key, MapKind, Path, Value};
 use super::defaults::variables;
 use super::errors::{Fault, PillarError};
 use super::files::{PillarFiles, SlsFile};
-use super::renders::{Places, Render, Renders};
-use super::settings::Settings;
+use super::renders::{Render, Renders, YamlPlaces};
+use super::settings::CompileSettings;
 use crate::cache::MergeCache;
 use crate::recipe::{PillarLayer, PillarPart, Recipe, RecipeStep, SlsReason};
 use crate::trace::{Events, SlsOutcome, WholeEvent};
@@ -36,16 +36,16 @@ impl IncludeValues {
 }
 
 /// The data of an sls that is to be merged.
-struct Layer {
+struct SlsLayer {
     given: IncludeValues,
     sls: String,
     /// The key that its data goes to.
     key: Option<String>,
 }
 
-impl Layer {
+impl SlsLayer {
     fn new(given: IncludeValues, sls: &str, key: Option<String>) -> Self {
-        Layer {
+        SlsLayer {
             given,
             sls: sls.into(),
             key,
@@ -66,7 +66,7 @@ pub(crate) struct SlsReader<'t, 'e> {
     /// Merges that minions share.
     pub merges: Option<&'t MergeCache>,
     pub files: &'t PillarFiles,
-    pub settings: &'t Settings,
+    pub settings: &'t CompileSettings,
     pub merging: &'t Options,
     /// Sls that may be missing, by saltenv.
     pub ignored: &'t HashMap<Key, Vec<String>>,
@@ -310,7 +310,7 @@ impl SlsReader<'_, '_> {
         let mut defaults = asked.defaults.clone();
         // The reference reports the errors of the last sls that it rendered again for each that it does not.
         let mut last: Vec<PillarError> = Vec::new();
-        let places = Places::default();
+        let places = YamlPlaces::default();
         for (index, item) in includes.iter().enumerate() {
             let named_at = || places.find(render, &include_path(index, item));
             let include = read_include(item, &mut defaults)
@@ -341,10 +341,10 @@ impl SlsReader<'_, '_> {
                 let is_truthy =
                     |given: &IncludeValues| is_stream || given.data(&name, known).value.truthy();
                 if let Some(given) = given.filter(is_truthy) {
-                    let layer = Layer::new(given, &name, include.key.clone());
+                    let layer = SlsLayer::new(given, &name, include.key.clone());
                     if overrides {
                         let so_far = overridden.take().unwrap_or(IncludeValues::Own);
-                        let layers = vec![Layer::new(so_far, asked.sls, None), layer];
+                        let layers = vec![SlsLayer::new(so_far, asked.sls, None), layer];
                         overridden = Some(self.stacked(layers, known)?);
                     } else {
                         layers.push(layer);
@@ -356,12 +356,12 @@ impl SlsReader<'_, '_> {
         if overrides {
             return Ok(overridden.unwrap_or(IncludeValues::Own));
         }
-        layers.push(Layer::new(IncludeValues::Own, asked.sls, None));
+        layers.push(SlsLayer::new(IncludeValues::Own, asked.sls, None));
         self.stacked(layers, known)
     }
 
     /// Merge the data of sls, in order.
-    fn stacked(&self, layers: Vec<Layer>, known: &mut SlsCache) -> Result<IncludeValues> {
+    fn stacked(&self, layers: Vec<SlsLayer>, known: &mut SlsCache) -> Result<IncludeValues> {
         if let [first, second, ..] = &layers[..]
             && self.merging.strategy == Strategy::Overwrite
             && matches!((&first.given, &first.key), (IncludeValues::Own, None))
@@ -608,7 +608,7 @@ impl SlsReader<'_, '_> {
     }
 
     /// The data of a layer as it is now, where it goes.
-    fn placed(&self, layer: &Layer, known: &SlsCache) -> PillarPart {
+    fn placed(&self, layer: &SlsLayer, known: &SlsCache) -> PillarPart {
         let data = layer.given.data(&layer.sls, known);
         self.below(layer.key.as_deref(), data)
     }

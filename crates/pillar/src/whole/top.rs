@@ -13,8 +13,8 @@ use mapstack_value::{Int, Key, Map, Path, Value};
 use super::errors::{Fault, PillarError};
 use super::files::PillarFiles;
 use super::python::{Number, int, items};
-use super::renders::{Places, Render, Renders};
-use super::settings::Settings;
+use super::renders::{Render, Renders, YamlPlaces};
+use super::settings::CompileSettings;
 use crate::trace::{Events, WholeEvent};
 
 /// A top file that was rendered.
@@ -23,7 +23,7 @@ struct TopFile {
     /// The rendered targets, without what it includes.
     targets: Map,
     render: Rc<Render>,
-    places: Places,
+    places: YamlPlaces,
     /// Why it has no targets. The reference asks for them when it merges top files.
     refused: Option<Error>,
 }
@@ -37,7 +37,7 @@ impl TopFile {
 
 /// The entry of top files for one target, the last of them.
 #[derive(Debug, Default)]
-struct Entry {
+struct TargetEntry {
     /// The value of `match`.
     matcher: Option<Value>,
     sls: Vec<String>,
@@ -47,7 +47,7 @@ struct Entry {
 }
 
 /// The merged top files: targets by saltenv.
-type Targets = IndexMap<Key, IndexMap<Key, Entry>>;
+type Targets = IndexMap<Key, IndexMap<Key, TargetEntry>>;
 
 /// The merged top files.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ enum Unmergeable {
 pub(crate) struct TopReader<'t, 'e> {
     pub renders: &'t Renders<'e>,
     pub files: &'t PillarFiles,
-    pub settings: &'t Settings,
+    pub settings: &'t CompileSettings,
     pub events: &'t Events,
 }
 
@@ -372,7 +372,7 @@ fn top_file(shown: String, render: &Rc<Render>) -> TopFile {
         shown,
         targets,
         render: render.clone(),
-        places: Places::default(),
+        places: YamlPlaces::default(),
         refused,
     }
 }
@@ -445,13 +445,13 @@ fn merged(
 }
 
 /// The problem with a part of a top file, and true if the reference ends on it.
-struct Problem {
+struct TopPartProblem {
     message: String,
     ends: bool,
 }
 
-fn problem(message: impl Into<String>) -> Problem {
-    Problem {
+fn problem(message: impl Into<String>) -> TopPartProblem {
+    TopPartProblem {
         message: message.into(),
         ends: false,
     }
@@ -460,7 +460,7 @@ fn problem(message: impl Into<String>) -> Problem {
 impl TopFile {
     fn unmergeable(
         &mut self,
-        problem: &Problem,
+        problem: &TopPartProblem,
         path: impl IntoIterator<Item = Key>,
     ) -> Unmergeable {
         let place = self.place(&path.into_iter().collect());
@@ -476,7 +476,7 @@ impl TopFile {
 }
 
 /// The targets of a saltenv that are not a mapping: nothing but an empty one is understood.
-fn targets_of_other(targets: &Value) -> std::result::Result<(), Problem> {
+fn targets_of_other(targets: &Value) -> std::result::Result<(), TopPartProblem> {
     let what = targets.kind().described();
     let wrong = problem(format!(
         "the targets of a saltenv must be a mapping, not {what}"
@@ -493,21 +493,21 @@ fn targets_of_other(targets: &Value) -> std::result::Result<(), Problem> {
                 },
                 _ => false,
             };
-            Err(Problem { ends, ..wrong })
+            Err(TopPartProblem { ends, ..wrong })
         }
         _ => Err(wrong),
     }
 }
 
 /// The entry of a target, and whether its sls may be missing.
-fn entry(listed: &Value, file: usize) -> std::result::Result<(Entry, bool), Problem> {
+fn entry(listed: &Value, file: usize) -> std::result::Result<(TargetEntry, bool), TopPartProblem> {
     let wrong = || {
         let what = listed.kind().described();
         problem(format!("a target must have a list of sls, not {what}"))
     };
-    let mut entry = Entry {
+    let mut entry = TargetEntry {
         file,
-        ..Entry::default()
+        ..TargetEntry::default()
     };
     let mut may_miss = false;
     for item in items(listed).ok_or_else(wrong)? {
@@ -530,7 +530,7 @@ fn entry(listed: &Value, file: usize) -> std::result::Result<(Entry, bool), Prob
     Ok((entry, may_miss))
 }
 
-fn order(given: &Value) -> std::result::Result<Int, Problem> {
+fn order(given: &Value) -> std::result::Result<Int, TopPartProblem> {
     match int(given) {
         Number::Is(order) => Ok(order),
         Number::Bad => Ok(Int::from(0)),
@@ -538,7 +538,7 @@ fn order(given: &Value) -> std::result::Result<Int, Problem> {
             "`order` must be a number, not {}",
             given.kind().described()
         ))),
-        Number::Endless => Err(Problem {
+        Number::Endless => Err(TopPartProblem {
             ends: true,
             ..problem("`order` must be a finite number")
         }),
@@ -550,7 +550,7 @@ fn sorted(mut all: Targets) -> Targets {
     let zero = Int::from(0);
     for targets in all.values_mut() {
         targets.sort_by(|_, one, _, other| {
-            let order = |entry: &Entry| entry.order.clone().unwrap_or_else(|| zero.clone());
+            let order = |entry: &TargetEntry| entry.order.clone().unwrap_or_else(|| zero.clone());
             order(one).cmp(&order(other))
         });
     }

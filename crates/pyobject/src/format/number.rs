@@ -5,7 +5,7 @@ use crate::limits::Result;
 use crate::methods::limit;
 
 /// A number in parts.
-pub struct Parts<'a> {
+pub struct NumberParts<'a> {
     pub negative: bool,
     /// `0x` and the like.
     pub prefix: &'a str,
@@ -28,7 +28,7 @@ pub struct Layout {
 }
 
 /// The number as text.
-pub fn lay_out(vm: &dyn Interpreter, number: &Parts<'_>, layout: &Layout) -> Result<String> {
+pub fn lay_out(vm: &dyn Interpreter, number: &NumberParts<'_>, layout: &Layout) -> Result<String> {
     limit::text(
         vm,
         layout

@@ -3,7 +3,7 @@
 use mapstack_value::Int;
 use mapstack_value::pytext::float::{self, Style};
 
-use super::number::{Layout, Parts, lay_out};
+use super::number::{Layout, NumberParts, lay_out};
 use crate::Interpreter;
 use crate::limits::{Error, Result};
 use crate::methods::limit;
@@ -133,7 +133,7 @@ fn format_char(vm: &dyn Interpreter, i: &Int, spec: &Spec) -> Result<String> {
         spec.alternate,
         "Alternate form (#) not allowed with integer format specifier 'c'",
     )?;
-    let parts = Parts {
+    let parts = NumberParts {
         negative: false,
         prefix: "",
         whole: &char_of(i)?.to_string(),
@@ -181,7 +181,7 @@ fn format_int(vm: &dyn Interpreter, i: &Int, spec: &Spec, type_name: &str) -> Re
         (true, 'X') => "0X",
         _ => "",
     };
-    let parts = Parts {
+    let parts = NumberParts {
         negative: i.is_negative(),
         prefix,
         whole: &digits,
@@ -254,7 +254,7 @@ fn format_float(vm: &dyn Interpreter, mut x: f64, spec: &Spec, type_name: &str) 
     let negative = float::is_negative(x) && !zero;
     lay_out(
         vm,
-        &Parts {
+        &NumberParts {
             negative,
             prefix: "",
             whole,

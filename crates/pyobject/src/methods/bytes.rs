@@ -11,7 +11,7 @@ use super::{codec, limit};
 use crate::Interpreter;
 use crate::limits::{Error, Result};
 use crate::object::{CallArgs, Obj, as_index};
-use mapstack_value::pytext::split::{self, Side};
+use mapstack_value::pytext::split::{self, StripEnds};
 
 /// Every method of `bytes` that is known.
 pub const NAMES: &[&str] = &[
@@ -82,9 +82,9 @@ pub fn call(vm: &dyn Interpreter, bytes: &Arc<[u8]>, name: &str, args: CallArgs)
             let text = recased(&s, name);
             whole(call, text)
         }
-        "strip" => strip(&s, Side::Both, call),
-        "lstrip" => strip(&s, Side::Left, call),
-        "rstrip" => strip(&s, Side::Right, call),
+        "strip" => strip(&s, StripEnds::Both, call),
+        "lstrip" => strip(&s, StripEnds::Left, call),
+        "rstrip" => strip(&s, StripEnds::Right, call),
         "split" | "rsplit" => split_method(&s, call),
         "splitlines" => {
             let [keep] = call.keywords(["keepends"], 0)?;
@@ -177,7 +177,7 @@ fn recased(s: &str, method: &str) -> String {
         .collect()
 }
 
-fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
+fn strip(s: &str, side: StripEnds, call: Call<'_>) -> Result<Obj> {
     let [chars] = call.positional(0)?;
     Ok(back(match chars {
         None | Some(Obj::None) => split::strip(s, side, is_space),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use mapstack_value::quote_str;
 
-use super::lexer::{Failure, Id, Kind, Node, Tree, is_word};
+use super::lexer::{Id, LexerFailure, MakoTemplate, Node, NodeKind, is_word};
 use super::names;
 use super::tags::{FILTERS, Tag};
 use mapstack_python_protocol::Span;
@@ -22,7 +22,11 @@ pub(crate) struct Module {
 }
 
 /// Generate the module.
-pub(super) fn module(tree: &Tree, source: &str, strict: bool) -> Result<Module, Failure> {
+pub(super) fn module(
+    tree: &MakoTemplate,
+    source: &str,
+    strict: bool,
+) -> Result<Module, LexerFailure> {
     let mut generator = Generator {
         tree,
         source_lines: source_lines(source),
@@ -43,7 +47,7 @@ pub(super) fn module(tree: &Tree, source: &str, strict: bool) -> Result<Module, 
 }
 
 struct Generator<'a> {
-    tree: &'a Tree,
+    tree: &'a MakoTemplate,
     /// The spans of the template's lines.
     source_lines: Vec<Span>,
     /// The ends of loops that keep count.
@@ -93,7 +97,7 @@ enum Owner {
     Node(Id),
 }
 
-type Generated<T = ()> = Result<T, Failure>;
+type Generated<T = ()> = Result<T, LexerFailure>;
 
 impl<'a> Generator<'a> {
     fn node(&self, id: Id) -> &'a Node {
@@ -102,7 +106,7 @@ impl<'a> Generator<'a> {
 
     fn tag(&self, id: Id) -> Option<&'a Tag> {
         match &self.node(id).kind {
-            Kind::Tag(tag) => Some(tag),
+            NodeKind::Tag(tag) => Some(tag),
             _ => None,
         }
     }
@@ -116,7 +120,7 @@ impl<'a> Generator<'a> {
 
     fn fail<T>(&self, id: Id, message: impl Into<String>) -> Generated<T> {
         let offset = self.node(id).span.start as usize;
-        Err(Failure {
+        Err(LexerFailure {
             message: message.into(),
             class: "CompileException",
             offset,
@@ -184,7 +188,7 @@ impl<'a> Generator<'a> {
             .filter(|name| scope.locally_declared.contains(*name))
             .collect();
         if !reserved.is_empty() {
-            return Err(Failure {
+            return Err(LexerFailure {
                 message: format!(
                     "Reserved words declared in template: {}",
                     reserved.join(", ")
@@ -215,8 +219,8 @@ impl<'a> Generator<'a> {
         let node = self.node(id);
         let own = owner == Owner::Node(id);
         match &node.kind {
-            Kind::Text { .. } | Kind::Comment => {}
-            Kind::Expression {
+            NodeKind::Text { .. } | NodeKind::Comment => {}
+            NodeKind::Expression {
                 idents,
                 filter_idents,
                 ..
@@ -230,13 +234,13 @@ impl<'a> Generator<'a> {
                 names.retain(|name| !idents.declared.contains(name));
                 self.expect(scope, &names, id);
             }
-            Kind::Control { idents, .. } => {
+            NodeKind::Control { idents, .. } => {
                 self.expect(scope, &idents.undeclared, id);
                 scope
                     .locally_declared
                     .extend(idents.declared.iter().cloned());
             }
-            Kind::Code { module, idents, .. } => {
+            NodeKind::Code { module, idents, .. } => {
                 if !module {
                     self.expect(scope, &idents.undeclared, id);
                     scope
@@ -247,7 +251,7 @@ impl<'a> Generator<'a> {
                         .extend(idents.declared.iter().cloned());
                 }
             }
-            Kind::Tag(tag) => self.visit_tag(scope, owner, id, tag, own)?,
+            NodeKind::Tag(tag) => self.visit_tag(scope, owner, id, tag, own)?,
         }
         Ok(())
     }
@@ -362,8 +366,8 @@ impl<'a> Generator<'a> {
         let mut pending: Vec<Id> = self.tree.root.iter().rev().copied().collect();
         while let Some(id) = pending.pop() {
             match &self.node(id).kind {
-                Kind::Code { module: true, .. } => modules.push(id),
-                Kind::Tag(tag) => match tag.keyword.as_str() {
+                NodeKind::Code { module: true, .. } => modules.push(id),
+                NodeKind::Tag(tag) => match tag.keyword.as_str() {
                     "inherit" => inherit = Some(id),
                     "namespace" => {
                         let name = tag
@@ -387,7 +391,7 @@ impl<'a> Generator<'a> {
         let (inherit, modules) = self.find_parts();
         let mut toplevel = Scope::default();
         for id in &modules {
-            if let Kind::Code { idents, .. } = &self.node(*id).kind {
+            if let NodeKind::Code { idents, .. } = &self.node(*id).kind {
                 toplevel.declared.extend(idents.declared.iter().cloned());
             }
         }
@@ -524,7 +528,7 @@ impl<'a> Generator<'a> {
     ) -> Generated {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Failure {
+            return Err(LexerFailure {
                 message: "the tags are nested too deeply".to_owned(),
                 class: "CompileException",
                 offset: 0,
@@ -798,7 +802,7 @@ impl<'a> Generator<'a> {
     fn emit(&mut self, id: Id) -> Generated {
         let node = self.node(id);
         if self.indent > MAX_INDENT {
-            return Err(Failure {
+            return Err(LexerFailure {
                 message: "too many levels of indentation".to_owned(),
                 class: "IndentationError",
                 offset: node.span.start as usize,
@@ -810,7 +814,7 @@ impl<'a> Generator<'a> {
             self.straight = 0;
         }
         match &node.kind {
-            Kind::Text { text, exact } => {
+            NodeKind::Text { text, exact } => {
                 let mark = self.mark(node.span, *exact);
                 self.line_from(
                     &format!("__M_writer({}, {mark})", quote_str(text)),
@@ -818,16 +822,16 @@ impl<'a> Generator<'a> {
                 );
                 Ok(())
             }
-            Kind::Expression { code, filters, .. } => {
+            NodeKind::Expression { code, filters, .. } => {
                 let value = self.filtered(code, filters, true);
                 let mark = self.mark(node.span, false);
                 self.line_from(&format!("__M_writer({value}, {mark})"), Some(node.span));
                 Ok(())
             }
-            Kind::Control {
+            NodeKind::Control {
                 keyword, end, text, ..
             } => self.control(id, keyword, *end, text),
-            Kind::Code {
+            NodeKind::Code {
                 module: false,
                 idents,
                 ..
@@ -843,14 +847,14 @@ impl<'a> Generator<'a> {
                 }
                 Ok(())
             }
-            Kind::Code { .. } | Kind::Comment => Ok(()),
-            Kind::Tag(tag) => self.emit_tag(id, tag),
+            NodeKind::Code { .. } | NodeKind::Comment => Ok(()),
+            NodeKind::Tag(tag) => self.emit_tag(id, tag),
         }
     }
 
     fn code(&mut self, id: Id) -> Generated {
         let node = self.node(id);
-        let Kind::Code { text, .. } = &node.kind else {
+        let NodeKind::Code { text, .. } = &node.kind else {
             return Ok(());
         };
         let inside = names::lines_in_strings(text);
@@ -888,7 +892,7 @@ impl<'a> Generator<'a> {
         let mut text = text.to_owned();
         if keyword == "for" && self.uses_loop(id, 0) {
             let Some((targets, iterable)) = for_parts(&text) else {
-                return Err(Failure {
+                return Err(LexerFailure {
                     message: format!("Couldn't apply loop context: {text}"),
                     class: "SyntaxError",
                     offset: node.span.start as usize,
@@ -919,7 +923,7 @@ impl<'a> Generator<'a> {
         }
         let node = self.node(id);
         let here = match &node.kind {
-            Kind::Expression {
+            NodeKind::Expression {
                 idents,
                 filter_idents,
                 ..
@@ -927,13 +931,13 @@ impl<'a> Generator<'a> {
                 (idents.undeclared.contains("loop") || filter_idents.undeclared.contains("loop"))
                     && !idents.declared.contains("loop")
             }
-            Kind::Control { idents, .. } | Kind::Code { idents, .. } => {
+            NodeKind::Control { idents, .. } | NodeKind::Code { idents, .. } => {
                 idents.undeclared.contains("loop")
             }
-            Kind::Text { .. } | Kind::Comment | Kind::Tag(_) => false,
+            NodeKind::Text { .. } | NodeKind::Comment | NodeKind::Tag(_) => false,
         };
         let children = match &node.kind {
-            Kind::Control { end: true, .. } => &[][..],
+            NodeKind::Control { end: true, .. } => &[][..],
             _ => &node.children,
         };
         here || children

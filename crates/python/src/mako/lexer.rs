@@ -12,7 +12,7 @@ pub(super) type Id = usize;
 /// A piece of a template.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     /// Its first line, counted from 1.
     pub(super) line: usize,
     pub(super) span: Span,
@@ -23,7 +23,7 @@ pub(super) struct Node {
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Text to print; `exact` if the source has it literally.
     Text {
         text: String,
@@ -52,13 +52,13 @@ pub(super) enum Kind {
 
 /// A template read.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct MakoTemplate {
     pub(super) nodes: Vec<Node>,
     /// The nodes that no tag encloses.
     pub(super) root: Vec<Id>,
 }
 
-impl Tree {
+impl MakoTemplate {
     /// Every text of the template that becomes code.
     pub(super) fn codes(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().flat_map(codes_of)
@@ -67,13 +67,13 @@ impl Tree {
 
 fn codes_of(node: &Node) -> Vec<&str> {
     match &node.kind {
-        Kind::Text { .. } | Kind::Comment => Vec::new(),
-        Kind::Expression { code, filters, .. } => {
+        NodeKind::Text { .. } | NodeKind::Comment => Vec::new(),
+        NodeKind::Expression { code, filters, .. } => {
             let filters = filters.iter().map(String::as_str);
             filters.chain([code.as_str()]).collect()
         }
-        Kind::Control { text, .. } | Kind::Code { text, .. } => vec![text.as_str()],
-        Kind::Tag(tag) => {
+        NodeKind::Control { text, .. } | NodeKind::Code { text, .. } => vec![text.as_str()],
+        NodeKind::Tag(tag) => {
             let values = tag.attributes.values().map(String::as_str);
             values.chain([tag.keyword.as_str()]).collect()
         }
@@ -82,13 +82,13 @@ fn codes_of(node: &Node) -> Vec<&str> {
 
 /// A failure without its place in a file.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct LexerFailure {
     pub(super) message: String,
     pub(super) class: &'static str,
     pub(super) offset: usize,
 }
 
-impl Failure {
+impl LexerFailure {
     pub(super) fn into_error(
         self,
         name: Option<&mapstack_value::Str>,
@@ -107,16 +107,16 @@ impl Failure {
     }
 }
 
-type LexResult<T> = Result<T, Failure>;
+type LexResult<T> = Result<T, LexerFailure>;
 
 /// Read a template.
-pub(super) fn read(text: &str) -> LexResult<Tree> {
+pub(super) fn read(text: &str) -> LexResult<MakoTemplate> {
     let mut lexer = Lexer {
         text,
         breaks: text.match_indices('\n').map(|(at, _)| at).collect(),
         at: 0,
         start: 0,
-        tree: Tree {
+        tree: MakoTemplate {
             nodes: Vec::new(),
             root: Vec::new(),
         },
@@ -134,7 +134,7 @@ struct Lexer<'a> {
     at: usize,
     /// The start of the last match.
     start: usize,
-    tree: Tree,
+    tree: MakoTemplate,
     tags: Vec<Id>,
     controls: Vec<Id>,
 }
@@ -162,7 +162,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn syntax<T>(&self, message: impl Into<String>) -> LexResult<T> {
-        Err(Failure {
+        Err(LexerFailure {
             message: message.into(),
             class: "SyntaxException",
             offset: self.start,
@@ -184,27 +184,27 @@ impl<'a> Lexer<'a> {
             .map_or(self.text.len(), |(at, _)| offset + at + 1)
     }
 
-    fn invalid(&self, invalid: Invalid, offset: usize) -> Failure {
+    fn invalid(&self, invalid: Invalid, offset: usize) -> LexerFailure {
         let class = if invalid.message.starts_with('\'') {
             "CompileException"
         } else {
             "SyntaxException"
         };
-        Failure {
+        LexerFailure {
             message: invalid.message,
             class,
             offset: self.below(offset, invalid.line),
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize) -> LexResult<Id> {
+    fn push(&mut self, kind: NodeKind, start: usize) -> LexResult<Id> {
         let id = self.tree.nodes.len();
         if id > MAX_NODES {
             return self.syntax("the template has too many parts");
         }
         let (is_tag, control) = match &kind {
-            Kind::Tag(_) => (true, None),
-            Kind::Control { keyword, end, .. } => (false, Some((keyword.clone(), *end))),
+            NodeKind::Tag(_) => (true, None),
+            NodeKind::Control { keyword, end, .. } => (false, Some((keyword.clone(), *end))),
             _ => (false, None),
         };
         self.tree.nodes.push(Node {
@@ -231,7 +231,7 @@ impl<'a> Lexer<'a> {
                 self.controls.push(id);
             } else if self.controls.is_empty() {
                 let message = format!("'% {keyword}' continues nothing");
-                return Err(Failure {
+                return Err(LexerFailure {
                     message,
                     class: "SyntaxError",
                     offset: self.start,
@@ -249,7 +249,7 @@ impl<'a> Lexer<'a> {
 
     fn open_control(&self) -> Option<&str> {
         match &self.tree.nodes[*self.controls.last()?].kind {
-            Kind::Control { keyword, .. } => Some(keyword),
+            NodeKind::Control { keyword, .. } => Some(keyword),
             _ => None,
         }
     }
@@ -282,7 +282,7 @@ impl<'a> Lexer<'a> {
 
     fn keyword(&self, tag: Id) -> String {
         match &self.tree.nodes[tag].kind {
-            Kind::Tag(tag) => tag.keyword.clone(),
+            NodeKind::Tag(tag) => tag.keyword.clone(),
             _ => String::new(),
         }
     }
@@ -324,7 +324,7 @@ impl<'a> Lexer<'a> {
             names::of_list(filters.trim()).map_err(|e| self.invalid(e, start))?;
         let idents = names::of_code(&code).map_err(|e| self.invalid(e, start))?;
         self.push(
-            Kind::Expression {
+            NodeKind::Expression {
                 code,
                 filters,
                 idents,
@@ -358,7 +358,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         self.advance(start + begin + end + newline);
         if comment {
-            self.push(Kind::Comment, start)?;
+            self.push(NodeKind::Comment, start)?;
             return Ok(true);
         }
         let (is_end, word) = match text.strip_prefix("end") {
@@ -383,7 +383,7 @@ impl<'a> Lexer<'a> {
             self.fragment(&text, start)?
         };
         self.push(
-            Kind::Control {
+            NodeKind::Control {
                 keyword,
                 end: is_end,
                 text,
@@ -396,7 +396,7 @@ impl<'a> Lexer<'a> {
 
     /// The names in a line that only begins a statement.
     fn fragment(&self, text: &str, start: usize) -> LexResult<Idents> {
-        let compile = |message: String| Failure {
+        let compile = |message: String| LexerFailure {
             message,
             class: "CompileException",
             offset: start,
@@ -445,7 +445,7 @@ impl<'a> Lexer<'a> {
         };
         let start = self.at;
         self.advance(start + "<%doc>".len() + end + "</%doc>".len());
-        self.push(Kind::Comment, start)?;
+        self.push(NodeKind::Comment, start)?;
         Ok(true)
     }
 
@@ -456,20 +456,20 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         self.advance(start + found.length);
         let tag = Tag::new(&found.keyword, found.attributes).map_err(|problem| match problem {
-            tags::Problem::Compile(message) => Failure {
+            tags::TagProblem::Compile(message) => LexerFailure {
                 message,
                 class: "CompileException",
                 offset: start,
             },
-            tags::Problem::Invalid(invalid) => self.invalid(invalid, start),
-            tags::Problem::Unsupported(message) => Failure {
+            tags::TagProblem::Invalid(invalid) => self.invalid(invalid, start),
+            tags::TagProblem::Unsupported(message) => LexerFailure {
                 message,
                 class: "UnsupportedError",
                 offset: start,
             },
         })?;
         let is_text = found.keyword == "text";
-        self.push(Kind::Tag(Box::new(tag)), start)?;
+        self.push(NodeKind::Tag(Box::new(tag)), start)?;
         if found.closed {
             self.tags.pop();
         } else if is_text {
@@ -479,7 +479,7 @@ impl<'a> Lexer<'a> {
             let begin = self.at;
             let text = self.rest()[..end].to_owned();
             self.advance(begin + end);
-            self.push(Kind::Text { text, exact: true }, begin)?;
+            self.push(NodeKind::Text { text, exact: true }, begin)?;
             return self.tag_end();
         }
         Ok(true)
@@ -527,7 +527,7 @@ impl<'a> Lexer<'a> {
         text.push('\n');
         let idents = names::of_code(&text).map_err(|invalid| self.invalid(invalid, start))?;
         self.push(
-            Kind::Code {
+            NodeKind::Code {
                 text,
                 module,
                 idents,
@@ -551,7 +551,7 @@ impl<'a> Lexer<'a> {
         let text = format!("{}%{}", &rest[..space], &more[..signs]);
         let start = self.at;
         self.advance(start + space + 2 + signs);
-        self.push(Kind::Text { text, exact: false }, start)?;
+        self.push(NodeKind::Text { text, exact: false }, start)?;
         Ok(true)
     }
 
@@ -595,7 +595,7 @@ impl<'a> Lexer<'a> {
         let text = rest[..end].to_owned();
         self.advance(start + next);
         if !text.is_empty() {
-            let id = self.push(Kind::Text { text, exact: true }, start)?;
+            let id = self.push(NodeKind::Text { text, exact: true }, start)?;
             self.tree.nodes[id].span = span(start, start + end);
         }
         Ok(())

@@ -17,15 +17,15 @@ pub(super) struct Opening {
 }
 
 /// The problem with a tag.
-pub(super) enum Problem {
+pub(super) enum TagProblem {
     Compile(String),
     Invalid(Invalid),
     Unsupported(String),
 }
 
-impl From<Invalid> for Problem {
+impl From<Invalid> for TagProblem {
     fn from(invalid: Invalid) -> Self {
-        Problem::Invalid(invalid)
+        TagProblem::Invalid(invalid)
     }
 }
 
@@ -206,8 +206,8 @@ impl Tag {
     pub(super) fn new(
         keyword: &str,
         attributes: IndexMap<String, String>,
-    ) -> Result<Self, Problem> {
-        let compile = |message: String| Problem::Compile(message);
+    ) -> Result<Self, TagProblem> {
+        let compile = |message: String| TagProblem::Compile(message);
         let Some(allowed) = Allowed::of(keyword) else {
             return Err(compile(format!("No such tag: '{keyword}'")));
         };
@@ -256,8 +256,8 @@ impl Tag {
     }
 
     /// The rules for this kind of tag.
-    fn specifics(&mut self) -> Result<(), Problem> {
-        let compile = |message: &str| Err(Problem::Compile(message.to_owned()));
+    fn specifics(&mut self) -> Result<(), TagProblem> {
+        let compile = |message: &str| Err(TagProblem::Compile(message.to_owned()));
         let attribute = |name: &str| self.attributes.get(name).cloned().unwrap_or_default();
         if self.is("cached")
             && self
@@ -265,7 +265,7 @@ impl Tag {
                 .get("cached")
                 .is_some_and(|value| is_true(value))
         {
-            return Err(Problem::Unsupported(
+            return Err(TagProblem::Unsupported(
                 "cached=\"True\" needs a cache, which templates do not have here".to_owned(),
             ));
         }
@@ -304,8 +304,8 @@ impl Tag {
         Ok(())
     }
 
-    fn def(&mut self, name: &str, filter: &str) -> Result<(), Problem> {
-        let compile = |message: String| Err(Problem::Compile(message));
+    fn def(&mut self, name: &str, filter: &str) -> Result<(), TagProblem> {
+        let compile = |message: String| Err(TagProblem::Compile(message));
         if !name.is_empty() && name.chars().all(is_word) {
             return compile("Missing parenthesis in %def".to_owned());
         }
@@ -319,8 +319,8 @@ impl Tag {
         Ok(())
     }
 
-    fn block(&mut self, name: String, args: &str, filter: &str) -> Result<(), Problem> {
-        let compile = |message: &str| Err(Problem::Compile(message.to_owned()));
+    fn block(&mut self, name: String, args: &str, filter: &str) -> Result<(), TagProblem> {
+        let compile = |message: &str| Err(TagProblem::Compile(message.to_owned()));
         if !name.is_empty() && !name.chars().all(is_word) {
             return compile("%block may not specify an argument signature");
         }
@@ -334,10 +334,10 @@ impl Tag {
     }
 
     /// `<%namespace:name …>`: its attributes are the call's arguments.
-    fn call_of_namespace(&mut self, args: &str) -> Result<(), Problem> {
+    fn call_of_namespace(&mut self, args: &str) -> Result<(), TagProblem> {
         let parts = self.keyword.split_once(':');
         let Some((namespace, name)) = parts.filter(|(_, name)| !name.contains(':')) else {
-            return Err(Problem::Compile(
+            return Err(TagProblem::Compile(
                 "a tag of a namespace has one colon".to_owned(),
             ));
         };
@@ -356,7 +356,7 @@ impl Tag {
     }
 
     /// Text with `${…}` in it as an expression.
-    fn interpolated(&mut self, text: &str) -> Result<String, Problem> {
+    fn interpolated(&mut self, text: &str) -> Result<String, TagProblem> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((start, end)) = first_expression(rest) {

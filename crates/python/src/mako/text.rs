@@ -2,7 +2,7 @@
 
 /// Remove the indentation of the first line of code from all lines that are not inside of strings.
 pub(super) fn without_margin(text: &str) -> String {
-    let mut state = Lines::default();
+    let mut state = StatementLines::default();
     let mut margin: Option<String> = None;
     let mut out = Vec::new();
     for line in text.split('\n') {
@@ -28,12 +28,12 @@ pub(super) fn without_margin(text: &str) -> String {
 
 /// Follows whether a line begins inside of a statement that spans lines.
 #[derive(Default)]
-struct Lines {
+struct StatementLines {
     backslash: bool,
     quotes: Option<&'static str>,
 }
 
-impl Lines {
+impl StatementLines {
     fn continues(&mut self, line: &str) -> bool {
         let inside = self.backslash || self.quotes.is_some();
         self.backslash = line.ends_with('\\');

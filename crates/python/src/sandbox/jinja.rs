@@ -20,7 +20,7 @@ pub(super) fn services(vm: &VirtualMachine) -> Vec<Service> {
 
 /// Parses a template.
 fn check(source: String, settings: Vec<String>, vm: &VirtualMachine) -> PyObjectRef {
-    let settings = Settings::of(settings);
+    let settings = EnvironmentSettings::of(settings);
     let parsed = compile(
         &Jinja2,
         None,
@@ -46,19 +46,19 @@ fn print(
         .map_err(|why| vm.new_type_error(format!("a template of jinja2 takes data here: {why}")))?;
     let source: Arc<str> = source.into();
     let mut request = Request::new(&Jinja2, source, &NoHost);
-    Settings::of(settings).apply(&mut request);
+    EnvironmentSettings::of(settings).apply(&mut request);
     request.variables = names(&variables);
     Ok(outcome(render(request).map(|made| made.text), vm))
 }
 
 /// The marks of an environment, in the order of `packages.py`, and its flags.
-struct Settings {
+struct EnvironmentSettings {
     syntax: Syntax,
     strict: bool,
 }
 
-impl Settings {
-    fn of(settings: Vec<String>) -> Settings {
+impl EnvironmentSettings {
+    fn of(settings: Vec<String>) -> EnvironmentSettings {
         let mut settings = settings.into_iter();
         let mut next = || settings.next().unwrap_or_default();
         let mut syntax = Syntax::default();
@@ -80,7 +80,7 @@ impl Settings {
             *flag = next() == "1";
         }
         let strict = next() == "1";
-        Settings { syntax, strict }
+        EnvironmentSettings { syntax, strict }
     }
 
     fn apply(self, request: &mut Request<'_>) {

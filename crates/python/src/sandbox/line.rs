@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mapstack_python_protocol::{
-    Answer, Bounds, Failure, FailureKind, FrameError, FunctionFiles, Job, JobOutcome, JobUsage,
-    Loader, Message, Names, NotedPlace, Refusal, SessionMessage, Source, Span, Unit, UnitSource,
-    UnitSpan, read_frame, write_frame,
+    Bounds, CommandAnswer, FailureKind, FrameError, FunctionFiles, Job, JobFailure, JobOutcome,
+    JobUsage, Loader, Message, Names, NotedPlace, Refusal, SessionMessage, Span, TemplateSource,
+    Unit, UnitSource, UnitSpan, read_frame, write_frame,
 };
 use mapstack_value::{Value, cut};
 
@@ -22,7 +22,7 @@ struct Stream {
 
 /// The line of the session that is open; before there is one, questions have no answer.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct SessionLine {
     stream: RefCell<Option<Stream>>,
     notes: RefCell<Notes>,
     /// The text of the job, and those that the command sent on its way.
@@ -55,7 +55,7 @@ impl Notes {
     }
 }
 
-impl Line {
+impl SessionLine {
     /// Use a stream from now on.
     pub(crate) fn open(&self, input: impl Read + 'static, output: impl Write + 'static) {
         *self.stream.borrow_mut() = Some(Stream {
@@ -143,7 +143,7 @@ impl Line {
         self.waited.take()
     }
 
-    fn ask(&self, question: &SessionMessage) -> Option<Answer> {
+    fn ask(&self, question: &SessionMessage) -> Option<CommandAnswer> {
         let asked = Instant::now();
         self.say(question).ok()?;
         let answer = self.next();
@@ -151,15 +151,15 @@ impl Line {
         answer
     }
 
-    pub(crate) fn template(&self, uri: &str) -> Result<Option<Source>> {
+    pub(crate) fn template(&self, uri: &str) -> Result<Option<TemplateSource>> {
         match self.ask(&SessionMessage::Template(uri.to_owned())) {
-            Some(Answer::Template(Ok(source))) => {
+            Some(CommandAnswer::Template(Ok(source))) => {
                 if let Some(source) = &source {
                     self.sent.borrow_mut().push(source.text.clone());
                 }
                 Ok(source)
             }
-            Some(Answer::Template(Err(refusal))) => Err(refused(refusal)),
+            Some(CommandAnswer::Template(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
         }
     }
@@ -167,12 +167,12 @@ impl Line {
     /// The tree's modules that may have a function.
     pub(crate) fn find(&self, loader: Loader, name: &str) -> Result<FunctionFiles> {
         match self.ask(&SessionMessage::Find(loader, name.to_owned())) {
-            Some(Answer::Found(Ok(found))) => {
+            Some(CommandAnswer::Found(Ok(found))) => {
                 let texts = found.sources.iter().map(|source| source.text.clone());
                 self.sent.borrow_mut().extend(texts);
                 Ok(found)
             }
-            Some(Answer::Found(Err(refusal))) => Err(refused(refusal)),
+            Some(CommandAnswer::Found(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
         }
     }
@@ -180,8 +180,8 @@ impl Line {
     /// Facts by the name that modules have for them.
     pub(crate) fn fact(&self, name: &str) -> Result<Value> {
         match self.ask(&SessionMessage::Fact(name.to_owned())) {
-            Some(Answer::Value(Ok(value))) => Ok(value),
-            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            Some(CommandAnswer::Value(Ok(value))) => Ok(value),
+            Some(CommandAnswer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
         }
     }
@@ -189,8 +189,8 @@ impl Line {
     /// Read a path of the machine.
     pub(crate) fn machine(&self, path: &str) -> Result<Value> {
         match self.ask(&SessionMessage::Machine(path.to_owned())) {
-            Some(Answer::Value(Ok(value))) => Ok(value),
-            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            Some(CommandAnswer::Value(Ok(value))) => Ok(value),
+            Some(CommandAnswer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
         }
     }
@@ -198,27 +198,27 @@ impl Line {
     pub(crate) fn has_function(&self, name: &str) -> bool {
         matches!(
             self.ask(&SessionMessage::HasFunction(name.to_owned())),
-            Some(Answer::Flag(true))
+            Some(CommandAnswer::Flag(true))
         )
     }
 
     pub(crate) fn has_module(&self, name: &str) -> bool {
         matches!(
             self.ask(&SessionMessage::HasModule(name.to_owned())),
-            Some(Answer::Flag(true))
+            Some(CommandAnswer::Flag(true))
         )
     }
 
     pub(crate) fn call(&self, name: &str, arguments: Vec<Value>, keywords: Names) -> Result<Value> {
         match self.ask(&SessionMessage::Call(name.to_owned(), arguments, keywords)) {
-            Some(Answer::Value(Ok(value))) => Ok(value),
-            Some(Answer::Value(Err(refusal))) => Err(refused(refusal)),
+            Some(CommandAnswer::Value(Ok(value))) => Ok(value),
+            Some(CommandAnswer::Value(Err(refusal))) => Err(refused(refusal)),
             _ => Err(gone()),
         }
     }
 
     /// An error in the form in which it is reported to the command.
-    pub(crate) fn failure(&self, error: &Error) -> Failure {
+    pub(crate) fn failure(&self, error: &Error) -> JobFailure {
         let mut units = Units::new(self);
         let place = error.place.as_ref().map(|place| units.place(place));
         let trace = error
@@ -226,7 +226,7 @@ impl Line {
             .iter()
             .map(|(what, place)| (what.clone(), units.place(place)))
             .collect();
-        Failure {
+        JobFailure {
             kind: match &error.kind {
                 ErrorKind::Raised(class) => FailureKind::Raised(class.clone().into_owned()),
                 ErrorKind::Refused(number, _) => FailureKind::Refused(*number),
@@ -261,13 +261,13 @@ fn refused(refusal: Refusal) -> Box<Error> {
 
 /// The sources that places of one message are in. What the command has is named, not sent back.
 pub(crate) struct Units<'l> {
-    line: &'l Line,
+    line: &'l SessionLine,
     known: Vec<(Option<mapstack_value::Str>, Arc<str>)>,
     pub(crate) list: Vec<Unit>,
 }
 
 impl<'l> Units<'l> {
-    pub(crate) fn new(line: &'l Line) -> Self {
+    pub(crate) fn new(line: &'l SessionLine) -> Self {
         Units {
             line,
             known: Vec::new(),

@@ -10,7 +10,7 @@ use rustpython_vm::{Interpreter, PyObjectRef, Settings, VirtualMachine};
 use super::prelude::{Prelude, PreludeParts};
 use super::shared::{InterpreterState, JobEnd, left, scope};
 use super::unit::{MAX_DEPTH, Unit};
-use super::{Line, convert, extmods, failure, renderers, template};
+use super::{SessionLine, convert, extmods, failure, renderers, template};
 use crate::error::{Error, Result};
 
 /// The modules that templates may import, compiled.
@@ -48,7 +48,7 @@ impl Machine {
     }
 
     /// The line to the command.
-    pub(crate) fn line(&self) -> &Line {
+    pub(crate) fn line(&self) -> &SessionLine {
         &self.shared.line
     }
 

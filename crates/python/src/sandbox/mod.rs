@@ -1,7 +1,7 @@
 //! The interpreter (`rustpython-vm`, built without its host environment), and the jobs that run on it.
 //!
 //! Code is rewritten before it runs, so that loops and calls spend steps. It reaches the outside by the
-//! [`Line`] alone.
+//! [`SessionLine`] alone.
 
 mod convert;
 mod extmods;
@@ -23,7 +23,7 @@ mod yaml;
 
 use mapstack_python_protocol::Span;
 
-pub(crate) use line::Line;
+pub(crate) use line::SessionLine;
 pub(crate) use machine::Machine;
 pub(crate) use purity::is_apart;
 

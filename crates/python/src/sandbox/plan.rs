@@ -4,7 +4,8 @@
 //! proven [pure](super::purity) has one: such code cannot mean anything else by the names of the frame around it.
 
 use mapstack_python_protocol::{
-    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, Plan, PlanStep, Span,
+    Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, PlanStep, Span,
+    TemplatePlan,
 };
 use mapstack_value::{Str, Value};
 use rustpython_vm::compiler::ast::{
@@ -15,7 +16,7 @@ use rustpython_vm::compiler::ast::{
 use super::instrument;
 
 /// The plan of a pure template, if it has one. `marks` are those of its module.
-pub(super) fn of(tree: &ModModule, marks: &[(Span, bool)]) -> Option<Plan> {
+pub(super) fn of(tree: &ModModule, marks: &[(Span, bool)]) -> Option<TemplatePlan> {
     let mut body = None;
     for stmt in &tree.body {
         match stmt {
@@ -42,7 +43,7 @@ pub(super) fn of(tree: &ModModule, marks: &[(Span, bool)]) -> Option<Plan> {
     if planner.names.len() > MAX_PLAN_VARIABLES {
         return None;
     }
-    Some(Plan {
+    Some(TemplatePlan {
         given: planner.names[..planner.given]
             .iter()
             .map(|name| Str::from(*name))

@@ -21,7 +21,7 @@ use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::meter::Meter;
 use super::unit::{Unit, current_line, unit_of, unit_path};
-use super::{Line, convert, failure, instrument, unfold};
+use super::{SessionLine, convert, failure, instrument, unfold};
 use crate::error::{Error, ErrorKind, Result, SourceSpan};
 
 const SYNTAX: ErrorKind = ErrorKind::Raised(Cow::Borrowed("SyntaxError"));
@@ -35,7 +35,7 @@ pub(crate) struct Marks(pub(super) HashMap<usize, Rc<[(Span, bool)]>, RandomStat
 
 /// The state that the functions of one interpreter share.
 pub(crate) struct InterpreterState {
-    pub(crate) line: Line,
+    pub(crate) line: SessionLine,
     pub(crate) meter: Rc<Meter>,
     pub(crate) units: RefCell<Vec<Unit>>,
     /// Errors that became exceptions on their way through Python.
@@ -52,7 +52,7 @@ pub(crate) struct InterpreterState {
 impl InterpreterState {
     pub(super) fn new() -> Self {
         InterpreterState {
-            line: Line::default(),
+            line: SessionLine::default(),
             meter: Rc::new(Meter::new()),
             // The first unit is the job's.
             units: RefCell::new(vec![Unit {
@@ -174,7 +174,7 @@ impl InterpreterState {
     }
 
     /// Ask the command. The time until it answers is not the code's.
-    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Line) -> Result<T>) -> Result<T> {
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&SessionLine) -> Result<T>) -> Result<T> {
         let answer = question(&self.line);
         self.meter.pause(self.line.waited());
         answer
@@ -183,7 +183,7 @@ impl InterpreterState {
     /// Ask the command for what the job cannot go on without.
     pub(crate) fn require<T>(
         &self,
-        question: impl FnOnce(&Line) -> Result<T>,
+        question: impl FnOnce(&SessionLine) -> Result<T>,
         prelude: &PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult<T> {

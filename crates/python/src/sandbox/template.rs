@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack_python_protocol::{
     Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message,
-    RefusalKind, Source, TemplateJob, TracedText,
+    RefusalKind, TemplateJob, TemplateSource, TracedText,
 };
 use mapstack_value::Str;
 use rustpython_vm::builtins::{PyCode, PyDictRef, PyList, PyStr};
@@ -289,7 +289,7 @@ fn main_from_source(
 /// The code of a template that another one asked for, and its unit.
 fn further(
     shared: &Rc<InterpreterState>,
-    source: &Source,
+    source: &TemplateSource,
     strict: bool,
     vm: &VirtualMachine,
 ) -> Result<(PyRef<PyCode>, usize)> {

@@ -7,8 +7,8 @@ use mapstack_fleet::states::{Cause, Causes, FileCauses};
 use mapstack_lineage::ValuePosition;
 use serde::Serialize;
 
-use crate::origin::{Origin, place};
-use crate::yaml_form::{Line, Sign};
+use crate::origin::{OriginRow, place};
+use crate::yaml_form::{Sign, YamlChangeLine};
 
 /// Causes of one line that are named.
 const NAMED: usize = 3;
@@ -20,7 +20,7 @@ pub(super) struct CauseRow {
     /// The expression of a template that printed it into the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     expression: Option<String>,
-    origin: Origin,
+    origin: OriginRow,
 }
 
 /// The places from which a line of a file comes.
@@ -40,7 +40,7 @@ impl CauseRow {
         let expression = cause.expression.as_ref();
         CauseRow {
             expression: expression.map(|source| secrets.scrubbed(source)),
-            origin: Origin::from(&cause.spot),
+            origin: OriginRow::from(&cause.spot),
         }
     }
 
@@ -53,8 +53,8 @@ impl CauseRow {
 
 impl LineRow {
     /// The causes of the lines that are shown.
-    pub fn all(lines: &[Line], causes: &FileCauses, secrets: &Secrets) -> Vec<Self> {
-        let row = |line: &Line| {
+    pub fn all(lines: &[YamlChangeLine], causes: &FileCauses, secrets: &Secrets) -> Vec<Self> {
+        let row = |line: &YamlChangeLine| {
             let known = of_line(line, causes)?;
             Some(LineRow {
                 sign: line.sign.as_char(),
@@ -67,7 +67,7 @@ impl LineRow {
 }
 
 /// The causes of a line that goes or comes.
-fn of_line<'c>(line: &Line, causes: &'c FileCauses) -> Option<&'c [Cause]> {
+fn of_line<'c>(line: &YamlChangeLine, causes: &'c FileCauses) -> Option<&'c [Cause]> {
     let of_side: &BTreeMap<usize, Vec<Cause>> = match line.sign {
         Sign::Gone => &causes.lines[0],
         Sign::New => &causes.lines[1],
@@ -119,7 +119,11 @@ fn steps(spot: &ValuePosition) -> Vec<String> {
 }
 
 /// The lines of an argument with the causes after the last line that goes and the last that comes.
-pub(super) fn after_argument(lines: Vec<Line>, causes: &Causes, secrets: &Secrets) -> Vec<Line> {
+pub(super) fn after_argument(
+    lines: Vec<YamlChangeLine>,
+    causes: &Causes,
+    secrets: &Secrets,
+) -> Vec<YamlChangeLine> {
     let [old, new] = causes.each_ref().map(|causes| said(causes, secrets));
     let lines = lines.into_iter().map(|line| {
         let from = match line.sign {
@@ -127,13 +131,17 @@ pub(super) fn after_argument(lines: Vec<Line>, causes: &Causes, secrets: &Secret
             Sign::New if line.is_last => new.clone(),
             _ => String::new(),
         };
-        Line { from, ..line }
+        YamlChangeLine { from, ..line }
     });
     lines.collect()
 }
 
 /// The lines of a text, each with its causes. Of lines that follow each other in a template only the first is named.
-pub(super) fn after_lines(lines: Vec<Line>, causes: &FileCauses, secrets: &Secrets) -> Vec<Line> {
+pub(super) fn after_lines(
+    lines: Vec<YamlChangeLine>,
+    causes: &FileCauses,
+    secrets: &Secrets,
+) -> Vec<YamlChangeLine> {
     let mut before: Option<(Sign, &[Cause])> = None;
     let lines = lines.into_iter().map(|line| {
         let known = of_line(&line, causes);
@@ -145,7 +153,7 @@ pub(super) fn after_lines(lines: Vec<Line>, causes: &FileCauses, secrets: &Secre
             Some(known) if !follows => said(known, secrets),
             _ => String::new(),
         };
-        Line { from, ..line }
+        YamlChangeLine { from, ..line }
     });
     lines.collect()
 }

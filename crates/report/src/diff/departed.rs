@@ -6,7 +6,7 @@ use mapstack_states::Home;
 use serde::Serialize;
 
 use crate::words::count;
-use crate::yaml_form::{Line, Sign, line};
+use crate::yaml_form::{Sign, YamlChangeLine, line};
 
 /// Places that are listed of each.
 const PLACES: usize = 10;
@@ -69,7 +69,7 @@ fn package(home: Home) -> Option<&'static str> {
 }
 
 /// The sentence about one, and the places that use it.
-pub(super) fn said(one: &Departed) -> (String, Vec<Line>) {
+pub(super) fn said(one: &Departed) -> (String, Vec<YamlChangeLine>) {
     let package = package(one.home).map(|package| format!("the package {package} has it"));
     let unknown = || "no extension is known to have it".to_owned();
     let title = match &one.part {

@@ -5,30 +5,30 @@ use std::collections::{HashMap, HashSet};
 
 use mapstack::Means;
 use mapstack::yaml::{DumpOptions, dump};
-use mapstack_fleet::{ErrorTurn, Group, SharedFailure, Subject};
+use mapstack_fleet::{ChangeGroup, ComparedResult, ErrorTurn, SharedFailure};
 
 use super::renames::renames;
 use super::states::{StatesEntry, entries};
-use super::{NAMED, Report};
+use super::{DiffReport, NAMED};
 use crate::words::{count, some};
 
 /// A change, and everyone who has it.
 pub(super) struct ShownChange<'d> {
     /// As the first of them has it.
-    pub group: &'d Group,
+    pub group: &'d ChangeGroup,
     /// The same value under another name, if it has one now.
-    pub renamed: Option<&'d Group>,
+    pub renamed: Option<&'d ChangeGroup>,
     pub minions: Minions<'d>,
 }
 
 /// Errors that came, went or stayed on the same minions.
 pub(super) struct ShownFailure<'d> {
-    pub subject: Subject,
+    pub subject: ComparedResult,
     /// Each as the first minion has it.
     pub errors: Vec<(ErrorTurn, &'d SharedFailure)>,
     pub minions: Minions<'d>,
     /// The values that are not there because of it.
-    lost: Vec<&'d Group>,
+    lost: Vec<&'d ChangeGroup>,
 }
 
 /// Minions that have something in common.
@@ -51,7 +51,7 @@ pub(super) struct ShownDifferences<'d> {
 }
 
 impl<'d> ShownDifferences<'d> {
-    pub fn of(report: &Report<'d>) -> Self {
+    pub fn of(report: &DiffReport<'d>) -> Self {
         let differences = report.differences;
         let each = report.each;
         let folded = fold(differences.failures(), |(turn, failing)| {
@@ -70,7 +70,7 @@ impl<'d> ShownDifferences<'d> {
             }
         }
         let changes = fold(with_renames(&groups), |(group, renamed)| {
-            let alike = |group: &Group| match group.change.is_of_whole() {
+            let alike = |group: &ChangeGroup| match group.change.is_of_whole() {
                 true => format!("{:?}{}", group.subjects, group.change.old.is_none()),
                 false => group.alike(),
             };
@@ -105,7 +105,9 @@ impl<'d> ShownDifferences<'d> {
 }
 
 /// Groups, each with the one that has its value under another name.
-fn with_renames<'d>(groups: &[&'d Group]) -> impl Iterator<Item = (&'d Group, Option<&'d Group>)> {
+fn with_renames<'d>(
+    groups: &[&'d ChangeGroup],
+) -> impl Iterator<Item = (&'d ChangeGroup, Option<&'d ChangeGroup>)> {
     let found = renames(groups);
     let news: HashSet<usize> = found.values().copied().collect();
     let shown = groups.iter().enumerate();
@@ -148,7 +150,7 @@ pub(super) fn fold<'d, T>(
 fn together<'d>(
     failures: Vec<((ErrorTurn, &'d SharedFailure), Minions<'d>)>,
 ) -> Vec<ShownFailure<'d>> {
-    let mut known: HashMap<(Subject, bool, Cow<'d, [String]>), usize> = HashMap::new();
+    let mut known: HashMap<(ComparedResult, bool, Cow<'d, [String]>), usize> = HashMap::new();
     let mut all: Vec<ShownFailure<'d>> = Vec::new();
     for ((turn, failing), minions) in failures {
         let key = (
@@ -176,7 +178,7 @@ fn together<'d>(
 /// The failure because of which values are lost.
 fn cause<'f, 'd>(
     failures: &'f mut [ShownFailure<'d>],
-    group: &Group,
+    group: &ChangeGroup,
 ) -> Option<&'f mut ShownFailure<'d>> {
     if !group.is_lost {
         return None;
@@ -184,13 +186,15 @@ fn cause<'f, 'd>(
     failures.iter_mut().find(|failure| {
         let has_new = |turn| matches!(turn, ErrorTurn::Broken | ErrorTurn::Otherwise);
         let is_new = failure.errors.iter().any(|(turn, _)| has_new(*turn));
-        is_new && failure.subject == Subject::Pillar && failure.minions.has_all(&group.minions)
+        is_new
+            && failure.subject == ComparedResult::Pillar
+            && failure.minions.has_all(&group.minions)
     })
 }
 
 impl Minions<'_> {
     /// The number of them, and which they are: by what they have in common, if that is shorter than their names.
-    pub fn text(&self, report: &Report<'_>) -> String {
+    pub fn text(&self, report: &DiffReport<'_>) -> String {
         let own = match self.is_own {
             true => ", each with its own value",
             false => "",
@@ -247,9 +251,9 @@ impl ShownFailure<'_> {
 
     /// The turn, without the subject.
     pub fn title(&self) -> String {
-        let (turn, is_pillar) = (self.turn(), self.subject == Subject::Pillar);
+        let (turn, is_pillar) = (self.turn(), self.subject == ComparedResult::Pillar);
         match turn {
-            _ if self.subject == Subject::States => of_states(turn).into(),
+            _ if self.subject == ComparedResult::States => of_states(turn).into(),
             ErrorTurn::Broken if !is_pillar => "fails now".into(),
             ErrorTurn::Fixed if !is_pillar => "works again".into(),
             ErrorTurn::Otherwise | ErrorTurn::Less if !is_pillar => {
@@ -299,11 +303,11 @@ impl ShownFailure<'_> {
     }
 
     /// Of what something happened, where the title does not say so.
-    pub fn of(&self, report: &Report<'_>) -> String {
+    pub fn of(&self, report: &DiffReport<'_>) -> String {
         let is_said = match self.subject {
-            Subject::Pillar => self.turn() != ErrorTurn::Still,
-            Subject::States => true,
-            Subject::Formula(_) => false,
+            ComparedResult::Pillar => self.turn() != ErrorTurn::Still,
+            ComparedResult::States => true,
+            ComparedResult::Formula(_) => false,
         };
         match is_said {
             true => String::new(),
@@ -312,7 +316,7 @@ impl ShownFailure<'_> {
     }
 
     /// The errors, each with the sign of its turn.
-    pub fn lines(&self, report: &Report<'_>) -> Vec<(char, String)> {
+    pub fn lines(&self, report: &DiffReport<'_>) -> Vec<(char, String)> {
         let lines = self.errors.iter().map(|(turn, failing)| match turn {
             ErrorTurn::Broken | ErrorTurn::Otherwise => ('+', report.advised(failing)),
             ErrorTurn::Less | ErrorTurn::Fixed => ('-', report.message(failing)),
@@ -322,10 +326,10 @@ impl ShownFailure<'_> {
     }
 
     /// The values that are missing because of it.
-    pub fn missing(&self, report: &Report<'_>) -> Option<String> {
+    pub fn missing(&self, report: &DiffReport<'_>) -> Option<String> {
         let mut keys: Vec<String> = self.lost.iter().map(|group| report.key(group)).collect();
         keys.dedup();
-        let lines = |group: &&Group| {
+        let lines = |group: &&ChangeGroup| {
             let old = group.change.old.as_ref();
             old.map_or(0, |old| dump(old, &DumpOptions::lines()).lines().count())
         };

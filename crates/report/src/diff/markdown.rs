@@ -6,7 +6,7 @@ use mapstack::Means;
 
 use super::folded::{ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
-use super::{NAMED, Report};
+use super::{DiffReport, NAMED};
 use crate::origin::place;
 use crate::terminal::printable;
 use crate::words::{count, some};
@@ -15,7 +15,7 @@ use crate::words::{count, some};
 const MAX_LENGTH: usize = 60_000;
 
 /// The differences as a comment on a pull request.
-pub fn comment(report: &Report<'_>) -> String {
+pub fn comment(report: &DiffReport<'_>) -> String {
     let shown = ShownDifferences::of(report);
     let [from, to] = report.sides();
     let mut text = format!(
@@ -57,7 +57,7 @@ pub fn comment(report: &Report<'_>) -> String {
     printable(&text).into_owned()
 }
 
-fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> String {
+fn failed(report: &DiffReport<'_>, failure: &ShownFailure<'_>) -> String {
     let title = match failure.of(report) {
         of if of.is_empty() => escaped(&failure.title()),
         of => format!(
@@ -95,7 +95,7 @@ fn not_compared(message: &str, ids: &[&str]) -> String {
     details(&format!("not compared · {minions}"), &body)
 }
 
-fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
+fn one(report: &DiffReport<'_>, change: &ShownChange<'_>) -> String {
     let group = change.group;
     let (of, heading) = report.heading(change);
     let title = format!(
@@ -122,7 +122,7 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>) -> String {
     details(&title, &body)
 }
 
-fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> String {
+fn of_states(report: &DiffReport<'_>, entry: &StatesEntry<'_>) -> String {
     let title = html_code(&entry.title);
     let title = match entry.minions.ids.len() {
         0 => title,

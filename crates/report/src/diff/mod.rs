@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashSet};
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::told;
 use mapstack::value::{Key, Value};
-use mapstack_fleet::{Differences, Group, Masking, SharedFailure, Subject};
+use mapstack_fleet::{ChangeGroup, ComparedResult, Differences, Masking, SharedFailure};
 
 pub use accounting::Accounting;
 pub(crate) use accounting::made_by;
@@ -32,7 +32,7 @@ pub use text::{text, text_of_step};
 use self::folded::{ShownChange, ShownDifferences};
 use crate::document::Steps;
 use crate::words::{count, joined, shown_path, some};
-use crate::yaml_form::{Line, Sign, line as plain_line, lines};
+use crate::yaml_form::{Sign, YamlChangeLine, line as plain_line, lines};
 
 /// The name of the pillar beside formulas.
 const PILLAR: &str = "pillar";
@@ -43,7 +43,7 @@ const STATES: &str = "states";
 const NAMED: usize = 8;
 
 /// Differences between two states of the files.
-pub struct Report<'t> {
+pub struct DiffReport<'t> {
     /// The state before.
     pub from: &'t str,
     /// The state after.
@@ -61,20 +61,20 @@ pub struct Report<'t> {
 }
 
 /// The keys of data that came or went, on a line.
-fn named_keys(value: &Value, sign: Sign) -> Line {
+fn named_keys(value: &Value, sign: Sign) -> YamlChangeLine {
     let keys = value.as_map().into_iter().flat_map(|map| map.keys());
     let keys: Vec<String> = keys.map(ToString::to_string).collect();
     let text = match &keys[..] {
         [] => "no key".to_owned(),
         keys => format!("{}: {}", count(keys.len(), "key"), some(keys, NAMED)),
     };
-    Line {
+    YamlChangeLine {
         is_last: true,
         ..plain_line(sign, text)
     }
 }
 
-impl Report<'_> {
+impl DiffReport<'_> {
     /// The names of the states before and after, with the versions of Salt where these differ.
     fn sides(&self) -> [String; 2] {
         let names = [self.from, self.to];
@@ -87,9 +87,10 @@ impl Report<'_> {
     }
 
     /// The old and the new value of a group, without secrets.
-    fn values(&self, group: &Group) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
+    fn values(&self, group: &ChangeGroup) -> (Option<Redacted<Value>>, Option<Redacted<Value>>) {
         let secrets = self.masking.of_example(&group.example);
-        let is_all = secrets.policy().masks_pillar() && group.subjects.contains(&Subject::Pillar);
+        let is_all =
+            secrets.policy().masks_pillar() && group.subjects.contains(&ComparedResult::Pillar);
         let shown = |value: &Option<Value>, secret: &HashSet<Vec<Key>>| {
             let redacted = |value| {
                 let path = &group.change.path;
@@ -104,13 +105,13 @@ impl Report<'_> {
     }
 
     /// The path of a group's value, whose keys templates may have made of secrets.
-    fn key(&self, group: &Group) -> String {
+    fn key(&self, group: &ChangeGroup) -> String {
         let secrets = self.masking.of_example(&group.example);
         joined(&shown_path(&group.change.path, &secrets))
     }
 
     /// The title of a group: its key, or that it is all there is.
-    fn title(&self, group: &Group) -> String {
+    fn title(&self, group: &ChangeGroup) -> String {
         let change = &group.change;
         match (change.path.is_empty(), &change.old, &change.new) {
             (false, ..) => self.key(group),
@@ -139,7 +140,7 @@ impl Report<'_> {
     }
 
     /// The lines of a change.
-    fn lines(&self, change: &ShownChange<'_>) -> Vec<Line> {
+    fn lines(&self, change: &ShownChange<'_>) -> Vec<YamlChangeLine> {
         let group = change.group;
         let (old, new) = self.values(group);
         let new = match change.renamed {
@@ -158,7 +159,7 @@ impl Report<'_> {
     }
 
     /// The key of a group as a list; the path as it is, if nothing in it is secret.
-    fn path(&self, group: &Group) -> Steps {
+    fn path(&self, group: &ChangeGroup) -> Steps {
         let (keys, shown) = (&group.change.path, self.key(group));
         match shown == joined(keys) {
             true => keys.iter().collect(),
@@ -176,11 +177,11 @@ impl Report<'_> {
     }
 
     /// The formulas among what changed, and `pillar` for the pillar.
-    fn subjects(&self, subjects: &[Subject]) -> String {
-        let name = |subject: &Subject| match subject {
-            Subject::Formula(index) => self.formulas.get(*index).map(String::as_str),
-            Subject::Pillar => Some(PILLAR),
-            Subject::States => Some(STATES),
+    fn subjects(&self, subjects: &[ComparedResult]) -> String {
+        let name = |subject: &ComparedResult| match subject {
+            ComparedResult::Formula(index) => self.formulas.get(*index).map(String::as_str),
+            ComparedResult::Pillar => Some(PILLAR),
+            ComparedResult::States => Some(STATES),
         };
         let mut names: Vec<&str> = subjects.iter().filter_map(name).collect();
         names.dedup();

@@ -9,17 +9,17 @@ use mapstack_lineage::ValuePosition;
 
 use super::folded::{Minions, ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
-use super::{Report, STATES};
+use super::{DiffReport, STATES};
 use crate::origin::place;
 use crate::room::Room;
 use crate::words::count;
-use crate::yaml_form::{Line, Sign};
+use crate::yaml_form::{Sign, YamlChangeLine};
 
 /// The differences as a page for a browser.
 ///
 /// # Errors
 /// The page's template fails, which no content makes it do.
-pub fn html(report: &Report<'_>) -> Result<String, Error> {
+pub fn html(report: &DiffReport<'_>) -> Result<String, Error> {
     let shown = ShownDifferences::of(report);
     let mut room = Room::default();
     let (mut bad, mut changes) = (Vec::new(), Vec::new());
@@ -58,7 +58,7 @@ pub fn html(report: &Report<'_>) -> Result<String, Error> {
         .map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
 }
 
-fn changed(report: &Report<'_>, change: &ShownChange<'_>, quotes: &mut Quotes) -> Changed {
+fn changed(report: &DiffReport<'_>, change: &ShownChange<'_>, quotes: &mut Quotes) -> Changed {
     let group = change.group;
     let (old, new) = report.values(group);
     let (of, title) = report.heading(change);
@@ -91,7 +91,7 @@ fn changed(report: &Report<'_>, change: &ShownChange<'_>, quotes: &mut Quotes) -
     }
 }
 
-fn changed_line(line: Line) -> ChangedLine {
+fn changed_line(line: YamlChangeLine) -> ChangedLine {
     ChangedLine {
         sign: match line.sign {
             Sign::Same => "same",
@@ -105,7 +105,7 @@ fn changed_line(line: Line) -> ChangedLine {
     }
 }
 
-fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>) -> Changed {
+fn of_states(report: &DiffReport<'_>, entry: &StatesEntry<'_>) -> Changed {
     let place = (!entry.place.is_empty()).then(|| QuotedPlace {
         text: entry.place.clone(),
         ..QuotedPlace::default()
@@ -176,7 +176,7 @@ impl Quotes {
     }
 }
 
-fn failed(report: &Report<'_>, failure: &ShownFailure<'_>) -> Changed {
+fn failed(report: &DiffReport<'_>, failure: &ShownFailure<'_>) -> Changed {
     let lines = failure.lines(report).into_iter();
     let lines = lines.map(|(sign, message)| match sign {
         ' ' => message,
@@ -205,7 +205,7 @@ fn not_compared((message, ids): &(String, Vec<&str>)) -> Changed {
 }
 
 /// The common facts of the minions of a change, marked if each has a different form.
-fn common(report: &Report<'_>, minions: &Minions<'_>) -> Option<String> {
+fn common(report: &DiffReport<'_>, minions: &Minions<'_>) -> Option<String> {
     match (report.common(&minions.ids), minions.is_own) {
         (common, false) => common,
         (Some(common), true) => Some(format!("{common}, each with its own value")),

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mapstack::value::{Key, Value};
-use mapstack_fleet::{Group, Subject};
+use mapstack_fleet::{ChangeGroup, ComparedResult};
 
 /// The common part of two halves of a rename: the minions and the value, and what it is of.
-type Common<'g> = (&'g [String], Option<&'g [Subject]>, String);
+type Common<'g> = (&'g [String], Option<&'g [ComparedResult]>, String);
 
 /// The indices of groups with a value that is gone, with those of the groups that have it under another name.
-pub(super) fn renames(groups: &[&Group]) -> BTreeMap<usize, usize> {
+pub(super) fn renames(groups: &[&ChangeGroup]) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     let mut common: HashMap<Common<'_>, [Vec<usize>; 2]> = HashMap::new();
     for (at, group) in groups.iter().enumerate() {
@@ -31,7 +31,12 @@ pub(super) fn renames(groups: &[&Group]) -> BTreeMap<usize, usize> {
 }
 
 /// Pair what is the only one with its value: below the same key, or else anywhere, if the value tells something.
-fn pair(groups: &[&Group], gone: &[usize], new: &[usize], found: &mut BTreeMap<usize, usize>) {
+fn pair(
+    groups: &[&ChangeGroup],
+    gone: &[usize],
+    new: &[usize],
+    found: &mut BTreeMap<usize, usize>,
+) {
     let parent = |at: &usize| groups.get(*at).and_then(|group| parent(&group.change.path));
     let mut left = Vec::new();
     for at in gone {

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use mapstack::minion::SaltVersion;
 use mapstack::{ConfigurationMethod, Error, told};
-use mapstack_fleet::{self as fleet, ErrorTurn, Group, Subject};
+use mapstack_fleet::{self as fleet, ChangeGroup, ComparedResult, ErrorTurn};
 use serde::Serialize;
 
-use super::Report;
+use super::DiffReport;
 use super::departed::{self, DepartedRow};
 use super::renames::renames;
 use super::state_rows::{self, OrderRow, StateRow, UnknownInBoth};
 use crate::document::{Data, Document, DocumentSubject, Steps, names};
-use crate::origin::Origin;
+use crate::origin::OriginRow;
 
 /// Names that are not served and are listed.
 const MAX_UNSERVED: usize = 100;
@@ -129,9 +129,9 @@ struct Change<'r> {
     /// Masked, if it is a secret.
     new: Option<Data>,
     /// The place of the old value.
-    old_origin: Option<Origin>,
+    old_origin: Option<OriginRow>,
     /// The place of the new value.
-    new_origin: Option<Origin>,
+    new_origin: Option<OriginRow>,
     of: DocumentSubject,
     /// The formulas that it is in.
     formulas: Vec<&'r str>,
@@ -176,8 +176,8 @@ struct Broken<'r> {
     error: String,
 }
 
-impl<'r> From<&'r Report<'_>> for Differences<'r> {
-    fn from(report: &'r Report<'_>) -> Self {
+impl<'r> From<&'r DiffReport<'_>> for Differences<'r> {
+    fn from(report: &'r DiffReport<'_>) -> Self {
         let (differences, accounting) = (report.differences, report.accounting);
         let secrets = report.secrets();
         let broken = differences.broken.iter().map(|(minion, error)| Broken {
@@ -240,8 +240,8 @@ impl<'r> From<&'r Report<'_>> for Differences<'r> {
 }
 
 /// The changes, each with the one that it is a new name of.
-fn changes<'r>(report: &'r Report<'_>) -> Vec<Change<'r>> {
-    let groups: Vec<&Group> = report.differences.groups().iter().collect();
+fn changes<'r>(report: &'r DiffReport<'_>) -> Vec<Change<'r>> {
+    let groups: Vec<&ChangeGroup> = report.differences.groups().iter().collect();
     let to = renames(&groups);
     let from: HashMap<usize, usize> = to.iter().map(|(gone, new)| (*new, *gone)).collect();
     let name = |at: Option<&usize>| {
@@ -263,7 +263,7 @@ fn changes<'r>(report: &'r Report<'_>) -> Vec<Change<'r>> {
 ///
 /// # Errors
 /// As [`Document::json`].
-pub fn line(report: &Report<'_>, files: &[String]) -> Result<String, Error> {
+pub fn line(report: &DiffReport<'_>, files: &[String]) -> Result<String, Error> {
     let differences = Differences {
         files: Some(files),
         ..Differences::from(report)
@@ -281,7 +281,7 @@ impl<'r> Configuration<'r> {
 }
 
 impl<'r> Change<'r> {
-    fn of(report: &'r Report<'_>, group: &'r Group) -> Self {
+    fn of(report: &'r DiffReport<'_>, group: &'r ChangeGroup) -> Self {
         let (old, new) = report.values(group);
         Change {
             key: report.key(group),
@@ -295,9 +295,9 @@ impl<'r> Change<'r> {
             renamed_from: None,
             old: old.map(Data),
             new: new.map(Data),
-            old_origin: group.old_origin.as_ref().map(Origin::from),
-            new_origin: group.new_origin.as_ref().map(Origin::from),
-            of: DocumentSubject::new(group.subjects.contains(&Subject::Pillar)),
+            old_origin: group.old_origin.as_ref().map(OriginRow::from),
+            new_origin: group.new_origin.as_ref().map(OriginRow::from),
+            of: DocumentSubject::new(group.subjects.contains(&ComparedResult::Pillar)),
             formulas: formulas(report, &group.subjects).collect(),
             count: group.minions.len(),
             minions: &group.minions,
@@ -306,20 +306,23 @@ impl<'r> Change<'r> {
 }
 
 /// The formulas among what changed.
-fn formulas<'r>(report: &'r Report<'_>, subjects: &[Subject]) -> impl Iterator<Item = &'r str> {
+fn formulas<'r>(
+    report: &'r DiffReport<'_>,
+    subjects: &[ComparedResult],
+) -> impl Iterator<Item = &'r str> {
     subjects.iter().filter_map(|subject| match subject {
-        Subject::Formula(index) => report.formulas.get(*index).map(String::as_str),
-        Subject::Pillar | Subject::States => None,
+        ComparedResult::Formula(index) => report.formulas.get(*index).map(String::as_str),
+        ComparedResult::Pillar | ComparedResult::States => None,
     })
 }
 
 impl<'r> FailureRow<'r> {
-    fn of(report: &'r Report<'_>, turn: ErrorTurn, failing: &'r fleet::SharedFailure) -> Self {
+    fn of(report: &'r DiffReport<'_>, turn: ErrorTurn, failing: &'r fleet::SharedFailure) -> Self {
         FailureRow {
             turn: turn.into(),
             of: match failing.subject {
-                Subject::States => DocumentSubject::States,
-                subject => DocumentSubject::new(subject == Subject::Pillar),
+                ComparedResult::States => DocumentSubject::States,
+                subject => DocumentSubject::new(subject == ComparedResult::Pillar),
             },
             formula: formulas(report, &[failing.subject]).next(),
             error: report.message(failing),

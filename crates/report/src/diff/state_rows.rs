@@ -7,7 +7,7 @@ use mapstack_fleet::states::{
 };
 use serde::Serialize;
 
-use super::Report;
+use super::DiffReport;
 use super::causes::{CauseRow, LineRow};
 use super::states::{kind, secrets, shown_values, texts};
 use crate::document::Data;
@@ -218,7 +218,7 @@ fn fate(was: bool, is: bool) -> StateFate {
 }
 
 /// The states that appear, vanish or change.
-pub(super) fn states<'r>(report: &'r Report<'_>) -> Vec<StateRow<'r>> {
+pub(super) fn states<'r>(report: &'r DiffReport<'_>) -> Vec<StateRow<'r>> {
     let groups = report.differences.states.groups().iter();
     let row = |group: &'r StatesGroup| match &group.change {
         PlanChange::State(change) => row(report, group, change),
@@ -228,7 +228,7 @@ pub(super) fn states<'r>(report: &'r Report<'_>) -> Vec<StateRow<'r>> {
 }
 
 fn row<'r>(
-    report: &Report<'_>,
+    report: &DiffReport<'_>,
     group: &'r StatesGroup,
     change: &'r StateChange,
 ) -> Option<StateRow<'r>> {
@@ -274,7 +274,7 @@ fn row<'r>(
 }
 
 /// The states that moved.
-pub(super) fn order<'r>(report: &'r Report<'_>) -> Vec<OrderRow<'r>> {
+pub(super) fn order<'r>(report: &'r DiffReport<'_>) -> Vec<OrderRow<'r>> {
     let groups = report.differences.states.groups().iter();
     let row = |group: &'r StatesGroup| {
         let PlanChange::Order(change) = &group.change else {
@@ -298,7 +298,7 @@ pub(super) fn order<'r>(report: &'r Report<'_>) -> Vec<OrderRow<'r>> {
 }
 
 /// An outcome that is unknown in both states.
-pub(super) fn unknown(report: &Report<'_>) -> Vec<UnknownInBoth> {
+pub(super) fn unknown(report: &DiffReport<'_>) -> Vec<UnknownInBoth> {
     let secrets = report.secrets();
     let all = report.differences.states.unknown();
     all.map(|group| UnknownInBoth {

@@ -15,9 +15,9 @@ use mapstack_fleet::{Change, Departed};
 use super::causes::{after_argument, after_lines, is_at, said};
 use super::departed;
 use super::folded::{Minions, fold};
-use super::{NAMED, Report};
+use super::{DiffReport, NAMED};
 use crate::words::{count, joined, shown_path, some};
-use crate::yaml_form::{Line, Sign, line, lines, note, text_lines};
+use crate::yaml_form::{Sign, YamlChangeLine, line, lines, note, text_lines};
 
 /// A change of what states do, as it is shown.
 pub(super) struct StatesEntry<'d> {
@@ -31,7 +31,7 @@ pub(super) struct StatesEntry<'d> {
     pub from: String,
     /// The states that react.
     pub reactions: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<YamlChangeLine>,
     pub minions: Minions<'d>,
 }
 
@@ -43,7 +43,7 @@ const MAX_NEW: usize = 20;
 const MAX_REACTIONS: usize = 4;
 
 /// The entries of all changes: those that are alike but for what is each minion's own are one, unless each is shown.
-pub(super) fn entries<'d>(report: &Report<'d>) -> Vec<StatesEntry<'d>> {
+pub(super) fn entries<'d>(report: &DiffReport<'d>) -> Vec<StatesEntry<'d>> {
     let groups = report.differences.states.groups();
     let folded = fold(groups.iter(), |group| {
         ((!report.each).then(|| group.alike()), &group.minions)
@@ -81,7 +81,7 @@ fn of_departed(departed: &Departed) -> StatesEntry<'_> {
 }
 
 /// The entries, where states of the same minions that moved from one sls to another and are the same otherwise are one.
-fn with_moves<'d>(report: &Report<'d>, entries: Vec<StatesEntry<'d>>) -> Vec<StatesEntry<'d>> {
+fn with_moves<'d>(report: &DiffReport<'d>, entries: Vec<StatesEntry<'d>>) -> Vec<StatesEntry<'d>> {
     let mut known: BTreeMap<(String, Vec<String>), usize> = BTreeMap::new();
     let mut all: Vec<(StatesEntry<'d>, Vec<String>)> = Vec::new();
     for entry in entries {
@@ -149,7 +149,7 @@ fn on_a_line(name: &str) -> String {
 }
 
 fn of_state<'d>(
-    report: &Report<'d>,
+    report: &DiffReport<'d>,
     group: &'d StatesGroup,
     change: &'d StateChange,
     minions: Minions<'d>,
@@ -195,7 +195,7 @@ fn of_state<'d>(
     }
 }
 
-pub(super) fn secrets(report: &Report<'_>, group: &StatesGroup) -> Arc<Secrets> {
+pub(super) fn secrets(report: &DiffReport<'_>, group: &StatesGroup) -> Arc<Secrets> {
     report.masking.of_example(&group.example)
 }
 
@@ -255,25 +255,25 @@ pub(super) fn shown_values(change: &Change, secrets: &Secrets) -> [Option<Redact
 }
 
 /// The lines of an argument, below its name unless the title has it.
-fn argument_lines(change: &Change, is_only: bool, secrets: &Secrets) -> Vec<Line> {
+fn argument_lines(change: &Change, is_only: bool, secrets: &Secrets) -> Vec<YamlChangeLine> {
     let [old, new] = shown_values(change, secrets);
     let found = lines(old.as_ref(), new.as_ref());
     if is_only {
         return found;
     }
     let name = joined(&shown_path(&change.path, secrets));
-    let is_short = |line: &Line| {
+    let is_short = |line: &YamlChangeLine| {
         let is_signed = matches!(line.sign, Sign::Gone | Sign::New);
         is_signed && !line.text.starts_with("- ")
     };
     if found.len() <= 2 && found.iter().all(is_short) {
-        let named = found.into_iter().map(|line| Line {
+        let named = found.into_iter().map(|line| YamlChangeLine {
             text: format!("{name}: {}", line.text),
             ..line
         });
         return named.collect();
     }
-    let inside = found.into_iter().map(|line| Line {
+    let inside = found.into_iter().map(|line| YamlChangeLine {
         text: format!("  {}", line.text),
         ..line
     });
@@ -289,7 +289,7 @@ fn file_lines(
     causes: &FileCauses,
     of: &StateChange,
     secrets: &Secrets,
-) -> Vec<Line> {
+) -> Vec<YamlChangeLine> {
     let is_only = of.files.len() == 1;
     let mut all = Vec::new();
     if !is_only {
@@ -322,7 +322,11 @@ fn file_lines(
 }
 
 /// The lines of the text of a file that changed.
-pub(super) fn texts(file: &FileChange, most: Option<usize>, secrets: &Secrets) -> Vec<Line> {
+pub(super) fn texts(
+    file: &FileChange,
+    most: Option<usize>,
+    secrets: &Secrets,
+) -> Vec<YamlChangeLine> {
     let sides = [&file.old, &file.new];
     let sides = sides.map(|side| {
         side.as_ref()
@@ -367,10 +371,10 @@ pub(super) fn texts(file: &FileChange, most: Option<usize>, secrets: &Secrets) -
 }
 
 /// A line for each side.
-fn signed(sides: [&PlannedText; 2], said: impl Fn(&PlannedText) -> String) -> Vec<Line> {
+fn signed(sides: [&PlannedText; 2], said: impl Fn(&PlannedText) -> String) -> Vec<YamlChangeLine> {
     let both = [Sign::Gone, Sign::New].into_iter().zip(sides);
     let both = both.filter(|(_, text)| **text != PlannedText::Nothing);
-    both.map(|(sign, text)| Line {
+    both.map(|(sign, text)| YamlChangeLine {
         is_last: true,
         ..line(sign, said(text))
     })
@@ -394,7 +398,7 @@ fn described(text: &PlannedText, secrets: &Secrets) -> String {
 
 /// The entries of states that moved: those of the same minions that moved to the same place are one.
 fn of_order<'d>(
-    report: &Report<'d>,
+    report: &DiffReport<'d>,
     order: Vec<(&'d StatesGroup, Minions<'d>)>,
 ) -> Vec<StatesEntry<'d>> {
     let mut known: BTreeMap<(bool, String, Vec<String>), usize> = BTreeMap::new();
@@ -434,7 +438,7 @@ fn of_order<'d>(
 }
 
 /// The unknown outcomes in both states, each kind of reason with the number of states.
-pub(super) fn unknown<'d>(report: &'d Report<'_>) -> BTreeMap<&'d str, Vec<&'d StateName>> {
+pub(super) fn unknown<'d>(report: &'d DiffReport<'_>) -> BTreeMap<&'d str, Vec<&'d StateName>> {
     let mut all: BTreeMap<&str, Vec<&StateName>> = BTreeMap::new();
     for group in report.differences.states.unknown() {
         let known = all.entry(&group.cause.reason).or_default();
@@ -444,7 +448,7 @@ pub(super) fn unknown<'d>(report: &'d Report<'_>) -> BTreeMap<&'d str, Vec<&'d S
 }
 
 /// The unknown outcomes in both states, in a few words; nothing if all is known.
-pub(super) fn unknown_in_short(report: &Report<'_>) -> Option<String> {
+pub(super) fn unknown_in_short(report: &DiffReport<'_>) -> Option<String> {
     let all = unknown(report);
     let all = all
         .iter()
@@ -454,7 +458,7 @@ pub(super) fn unknown_in_short(report: &Report<'_>) -> Option<String> {
 }
 
 /// Lines at the end about what is unknown, and about sources that do not count.
-pub(super) fn closing(report: &Report<'_>) -> Vec<String> {
+pub(super) fn closing(report: &DiffReport<'_>) -> Vec<String> {
     let secrets = report.secrets();
     let unknown = unknown(report).into_iter().map(|(reason, states)| {
         let named: Vec<String> = states.iter().map(|state| called(state, &secrets)).collect();

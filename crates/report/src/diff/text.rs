@@ -5,21 +5,21 @@ use std::fmt::Write;
 use mapstack::secrets::Redacted;
 use mapstack::value::Value;
 
-use super::Report;
+use super::DiffReport;
 use super::folded::{ShownChange, ShownDifferences, ShownFailure};
 use super::states::StatesEntry;
 use crate::origin::place;
 use crate::room::Room;
 use crate::terminal::{KEY, ORIGIN, Styled, of_sign};
-use crate::yaml_form::{Line, Sign, lines};
+use crate::yaml_form::{Sign, YamlChangeLine, lines};
 
 /// The differences for people.
 #[must_use]
-pub fn text(report: &Report<'_>) -> Styled {
+pub fn text(report: &DiffReport<'_>) -> Styled {
     text_in(report, Room::default())
 }
 
-fn text_in(report: &Report<'_>, mut room: Room) -> Styled {
+fn text_in(report: &DiffReport<'_>, mut room: Room) -> Styled {
     let shown = ShownDifferences::of(report);
     let mut text = Styled::default();
     // Writing to text does not fail.
@@ -47,7 +47,7 @@ fn text_in(report: &Report<'_>, mut room: Room) -> Styled {
 
 /// The same of one change among several, with the files that are different.
 #[must_use]
-pub fn text_of_step(report: &Report<'_>, files: &[String]) -> Styled {
+pub fn text_of_step(report: &DiffReport<'_>, files: &[String]) -> Styled {
     let files = match files.is_empty() {
         true => "files outside the roots, such as those of stacks",
         false => &files.join(", "),
@@ -59,7 +59,7 @@ pub fn text_of_step(report: &Report<'_>, files: &[String]) -> Styled {
     step
 }
 
-fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, text: &mut Styled) {
+fn failed(report: &DiffReport<'_>, failure: &ShownFailure<'_>, text: &mut Styled) {
     match failure.of(report) {
         of if of.is_empty() => text.add(KEY, &failure.title()),
         of => {
@@ -86,7 +86,7 @@ fn failed(report: &Report<'_>, failure: &ShownFailure<'_>, text: &mut Styled) {
     let _ = writeln!(text, "  {}\n", failure.minions.text(report));
 }
 
-fn one(report: &Report<'_>, change: &ShownChange<'_>, text: &mut Styled) {
+fn one(report: &DiffReport<'_>, change: &ShownChange<'_>, text: &mut Styled) {
     let group = change.group;
     let (of, title) = report.heading(change);
     text.add(KEY, &format!("{of}: {title}"));
@@ -98,7 +98,7 @@ fn one(report: &Report<'_>, change: &ShownChange<'_>, text: &mut Styled) {
     let _ = writeln!(text, "  {}\n", change.minions.text(report));
 }
 
-fn of_states(report: &Report<'_>, entry: &StatesEntry<'_>, text: &mut Styled) {
+fn of_states(report: &DiffReport<'_>, entry: &StatesEntry<'_>, text: &mut Styled) {
     text.add(KEY, &entry.title);
     if !entry.place.is_empty() {
         text.plain("  ");
@@ -127,7 +127,12 @@ pub(crate) fn changed(
     painted(lines(old, new), places, "    ", text);
 }
 
-fn painted(lines: Vec<Line>, places: &[Option<String>; 2], indent: &str, text: &mut Styled) {
+fn painted(
+    lines: Vec<YamlChangeLine>,
+    places: &[Option<String>; 2],
+    indent: &str,
+    text: &mut Styled,
+) {
     for line in lines {
         let place = places[usize::from(line.sign != Sign::Gone)]
             .as_deref()
@@ -178,7 +183,7 @@ mod tests {
         let compared = comparison.compare(&minion);
         differences.add(&comparison, "web1", compared, || minion.clone());
         let masking = Masking::new(Secrets::without_digests());
-        let report = Report {
+        let report = DiffReport {
             accounting: &Accounting::default(),
             from: "before",
             to: "now",

@@ -6,7 +6,7 @@ use mapstack::value::{Key, Value};
 use mapstack::yaml;
 use mapstack_lineage::{Ancestry, ValuePosition};
 
-use super::{Report, is_branch, shown};
+use super::{ExplainReport, is_branch, shown};
 use crate::terminal::{ORIGIN, Styled};
 
 /// Wider data has its origins less aligned.
@@ -33,7 +33,7 @@ pub(super) fn aligned(rows: impl Iterator<Item = (String, Option<String>)>) -> S
     blamed
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// The data at and below a path, with the origin of each scalar on its line.
     pub fn blame(&self, data: &Value, path: &[Key]) -> Styled {
         let mut here = data;

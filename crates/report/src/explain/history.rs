@@ -10,7 +10,7 @@ use mapstack_lineage::{
     ValuePosition,
 };
 
-use super::{Report, is_of_the_pillar, is_secret_matcher, short, shown};
+use super::{ExplainReport, is_of_the_pillar, is_secret_matcher, short, shown};
 use crate::terminal::{KEY, Styled};
 use crate::words::joined;
 use crate::yaml_form::inline;
@@ -20,11 +20,11 @@ pub(super) const PLACE: Style = AnsiColor::Cyan.on_default();
 
 /// A line of pieces in styles.
 #[derive(Default)]
-pub(super) struct Line(Vec<(Style, String)>);
+pub(super) struct StyledLine(Vec<(Style, String)>);
 
-impl Line {
+impl StyledLine {
     pub(super) fn of(text: String) -> Self {
-        Line(vec![(Style::new(), text)])
+        StyledLine(vec![(Style::new(), text)])
     }
 
     fn with(mut self, style: Style, text: String) -> Self {
@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// One value: what set it and why, and all that it overrode.
     pub fn history(&self, path: &[Key]) -> Styled {
         let mut text = Styled::default();
@@ -64,9 +64,9 @@ impl Report<'_> {
             return text;
         };
         let now = short(&inline(&self.now(path, &known.value)));
-        let blank = Line::default;
+        let blank = StyledLine::default;
         let mut lines = vec![
-            Line::of(format!("{}: ", joined(path))).with(KEY, now),
+            StyledLine::of(format!("{}: ", joined(path))).with(KEY, now),
             blank(),
         ];
         lines.extend(self.origins(path, &known));
@@ -77,47 +77,56 @@ impl Report<'_> {
                 let Some(item) = self.at(&path) else { continue };
                 let value = short(&inline(&self.now(&path, &item.value)));
                 let place = self.place(&item.spot, item.layer);
-                lines.push(Line::of(format!("  [{index}] {value}  ")).with(PLACE, place));
+                lines.push(StyledLine::of(format!("  [{index}] {value}  ")).with(PLACE, place));
             }
         }
         if matches!(known.value, Value::Map(_)) {
             let below = Means::Blame(self.formula, &joined(path));
             lines.push(blank());
-            lines.push(Line::of(format!("  each key below it: {below}")));
+            lines.push(StyledLine::of(format!("  each key below it: {below}")));
         }
         lines.iter().for_each(|line| line.add_to(&mut text));
         text
     }
 
     /// The source of a value and its reason, and all that it overrode.
-    pub(super) fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<Line> {
-        let at =
-            |line: Line, spot: &ValuePosition, layer| line.with(PLACE, self.place(spot, layer));
+    pub(super) fn origins(&self, path: &[Key], known: &Ancestry) -> Vec<StyledLine> {
+        let at = |line: StyledLine, spot: &ValuePosition, layer| {
+            line.with(PLACE, self.place(spot, layer))
+        };
         let now = short(&inline(&self.now(path, &known.value)));
-        let first = Line::of("  ".into())
+        let first = StyledLine::of("  ".into())
             .with(KEY, now)
             .with(Style::new(), "  ".into());
         let mut lines = vec![at(first, &known.spot, known.layer)];
         for printed in &known.printed {
             lines.extend(self.printed(path, printed));
         }
-        let from = |input| at(Line::of("    from ".into()), input, known.layer);
+        let from = |input| at(StyledLine::of("    from ".into()), input, known.layer);
         lines.extend(known.inputs.iter().map(from));
-        lines.extend(self.layer(known.layer, true).into_iter().map(Line::of));
+        lines.extend(
+            self.layer(known.layer, true)
+                .into_iter()
+                .map(StyledLine::of),
+        );
         lines.extend(self.in_pillar(&known.spot));
         for past in known.past.iter().rev() {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
             let value = short(&inline(&self.past(path, past)));
-            lines.push(at(Line::of(format!("  {value}  ")), &past.spot, past.layer));
+            lines.push(at(
+                StyledLine::of(format!("  {value}  ")),
+                &past.spot,
+                past.layer,
+            ));
             let layer = self.layer(past.layer, past.layer != known.layer);
-            lines.extend(layer.into_iter().map(Line::of));
-            lines.push(Line::of(format!("    {}", ended(past.how, past.by))));
+            lines.extend(layer.into_iter().map(StyledLine::of));
+            lines.push(StyledLine::of(format!("    {}", ended(past.how, past.by))));
         }
         lines
     }
 
     /// The source of a value that a template printed as a part of another.
-    fn printed(&self, path: &[Key], printed: &Ancestry) -> Vec<Line> {
+    fn printed(&self, path: &[Key], printed: &Ancestry) -> Vec<StyledLine> {
         let is_secret = |spot: &ValuePosition| self.hides_all || spot.is_secret();
         let shown = |value: &Value, is_secret: bool| match value {
             // The places of its parts are not known here, and one may be secret.
@@ -129,34 +138,39 @@ impl Report<'_> {
         };
         let value = shown(&printed.value, is_secret(&printed.spot));
         let place = self.place(&printed.spot, printed.layer);
-        let mut lines = vec![Line::of(format!("    from {value}")).with(PLACE, place)];
+        let mut lines = vec![StyledLine::of(format!("    from {value}")).with(PLACE, place)];
         let layer = self.layer(printed.layer, true).into_iter();
-        lines.extend(layer.map(|line| Line::of(line).indented()));
+        lines.extend(layer.map(|line| StyledLine::of(line).indented()));
         lines.extend(
             self.in_pillar(&printed.spot)
                 .into_iter()
-                .map(Line::indented),
+                .map(StyledLine::indented),
         );
         for past in printed.past.iter().rev() {
             let value = shown(&past.value, is_secret(&past.spot));
             let place = self.place(&past.spot, past.layer);
-            let line = Line::of(format!("        over {value}")).with(PLACE, place);
+            let line = StyledLine::of(format!("        over {value}")).with(PLACE, place);
             lines.push(line.with(Style::new(), format!("  {}", ended(past.how, past.by))));
         }
         lines
     }
 
     /// The source of a value in the pillar, if it is from there and the pillar was compiled.
-    fn in_pillar(&self, spot: &ValuePosition) -> Vec<Line> {
+    fn in_pillar(&self, spot: &ValuePosition) -> Vec<StyledLine> {
         let (ValuePosition::Fact { part, path, .. }, Some(pillar)) = (spot, self.lineage.pillar())
         else {
             return Vec::new();
         };
-        let report = Report::of_pillar(pillar, self.secrets, self.minion);
+        let report = ExplainReport::of_pillar(pillar, self.secrets, self.minion);
         match report.at(path).filter(|_| *part == Some(Part::Pillar)) {
             None => Vec::new(),
-            Some(known) => std::iter::once(Line::of("    in the pillar:".into()))
-                .chain(report.origins(path, &known).into_iter().map(Line::indented))
+            Some(known) => std::iter::once(StyledLine::of("    in the pillar:".into()))
+                .chain(
+                    report
+                        .origins(path, &known)
+                        .into_iter()
+                        .map(StyledLine::indented),
+                )
                 .collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! The page of `--html`.
 
-use crate::page::{EarlierValue, FilePlace, Layer, Origin, Page, Row};
+use crate::page::{EarlierValue, FilePlace, Page, PageLayer, PageOrigin, ValueRow};
 use mapstack::minion::FactPlace;
 use mapstack::secrets::Redacted;
 use mapstack::value::{Key, Value};
@@ -9,7 +9,7 @@ use mapstack_diagnostic::redact::Excerpts;
 use mapstack_lineage::{Ancestry, LayerKind, ValuePosition};
 
 use super::history::{ended, named, reached};
-use super::{Report, is_branch, shown};
+use super::{ExplainReport, is_branch, shown};
 use crate::sources::StageName;
 use crate::words::joined;
 use crate::yaml_form::inline;
@@ -17,7 +17,7 @@ use crate::yaml_form::inline;
 /// Longer values are cut.
 const MAX_LENGTH: usize = 2000;
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// A page for a browser: every value at or below a path, its history and the lines it comes from.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Report<'_> {
             ..Page::default()
         };
         for layer in self.lineage.layers() {
-            page.layers.push(Layer {
+            page.layers.push(PageLayer {
                 title: named(layer, false),
                 definition: layer.definition.as_ref().map(ToString::to_string),
                 because: self.reasons(layer),
@@ -61,7 +61,7 @@ impl Report<'_> {
                 origin: origin(&mut excerpts, &past.spot),
                 ended: ended(past.how, past.by),
             });
-            page.rows.push(Row {
+            page.rows.push(ValueRow {
                 path: inside
                     .iter()
                     .map(|key| self.masked_key(key).to_string())
@@ -109,10 +109,10 @@ fn hide_value(excerpts: &mut Excerpts, spot: &ValuePosition, value: &Value) {
 }
 
 /// The place of a value, and the lines around it, if they may be shown.
-fn origin(excerpts: &mut Excerpts, spot: &ValuePosition) -> Origin {
-    let mut origin = Origin {
+fn origin(excerpts: &mut Excerpts, spot: &ValuePosition) -> PageOrigin {
+    let mut origin = PageOrigin {
         text: shown(spot),
-        ..Origin::default()
+        ..PageOrigin::default()
     };
     let numbered = |file: &str, line: usize, column: usize| FilePlace {
         file: file.into(),

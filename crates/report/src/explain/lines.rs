@@ -3,9 +3,9 @@
 use mapstack::value::{Key, Value};
 use mapstack_lineage::{Ancestry, FileLines};
 
-use super::Report;
+use super::ExplainReport;
 use super::blame::{aligned, described};
-use super::history::Line;
+use super::history::StyledLine;
 use crate::terminal::Styled;
 
 /// The key of the text of a line.
@@ -18,7 +18,7 @@ pub fn line_path(lines: &FileLines, number: u64) -> Vec<Key> {
     vec![Key::from(&*lines.path), Key::from(number)]
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// For people: a line, its state, its place, and each expression that printed a part of it.
     pub fn file_line(&self, lines: &FileLines, number: u64) -> Styled {
         let mut text = Styled::default();
@@ -42,7 +42,7 @@ impl Report<'_> {
         for (path, known) in self.expressions(&path) {
             let source = path.last().map(ToString::to_string).unwrap_or_default();
             let source = self.secrets.shown_key(&source).into_owned();
-            all.extend([Line::default(), Line::of(format!("{source}:"))]);
+            all.extend([StyledLine::default(), StyledLine::of(format!("{source}:"))]);
             all.extend(self.origins(&path, &known));
         }
         all.iter().for_each(|line| line.add_to(&mut text));

@@ -44,7 +44,7 @@ pub fn check_size(data: &Value) -> Result<(), Error> {
 }
 
 /// The parts of a run that are shown.
-pub struct Report<'r> {
+pub struct ExplainReport<'r> {
     lineage: &'r Lineage,
     secrets: &'r Secrets,
     minion: &'r Minion,
@@ -70,7 +70,7 @@ fn is_written(spot: Option<&ValuePosition>, key: &Key) -> bool {
     }
 }
 
-impl<'r> Report<'r> {
+impl<'r> ExplainReport<'r> {
     /// The origins that `lineage` knows of a formula on a minion.
     pub fn new(
         lineage: &'r Lineage,
@@ -85,7 +85,7 @@ impl<'r> Report<'r> {
                 .filter(|key| is_written(known.key.as_ref(), key));
             written.extend(key.cloned());
         });
-        Report {
+        ExplainReport {
             lineage,
             secrets,
             minion,
@@ -98,20 +98,20 @@ impl<'r> Report<'r> {
 
     /// The origins that `lineage` knows of a minion's pillar.
     pub fn of_pillar(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
-        Report {
+        ExplainReport {
             hides_all: secrets.policy().masks_pillar(),
-            ..Report::new(lineage, secrets, minion, "pillar")
+            ..ExplainReport::new(lineage, secrets, minion, "pillar")
         }
     }
 
     /// The origins that `lineage` knows of a minion's states.
     pub fn of_states(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
-        Report::new(lineage, secrets, minion, "highstate")
+        ExplainReport::new(lineage, secrets, minion, "highstate")
     }
 
     /// The origins that `lineage` knows of the lines of a minion's file.
     pub fn of_file(lineage: &'r Lineage, secrets: &'r Secrets, minion: &'r Minion) -> Self {
-        Report::new(lineage, secrets, minion, "file")
+        ExplainReport::new(lineage, secrets, minion, "file")
     }
 
     /// For people: the history of the value at a path, or the data with an origin on each line.

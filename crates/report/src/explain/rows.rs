@@ -7,9 +7,9 @@ use mapstack_lineage::{
 };
 use serde::Serialize;
 
-use super::{Report, is_branch};
+use super::{ExplainReport, is_branch};
 use crate::document::{Data, Plain, Steps, names};
-use crate::origin::Origin;
+use crate::origin::OriginRow;
 use crate::sources::StageName;
 
 /// The origin of each value of a formula's configuration, or of the pillar, for one minion.
@@ -21,7 +21,7 @@ pub struct ExplanationRows<'r> {
     /// The minion's id, text as a rule.
     minion: Plain,
     /// In the order of merging.
-    layers: Vec<Layer<'r>>,
+    layers: Vec<LayerRow<'r>>,
     /// In the order of the data.
     values: Vec<Explanation>,
 }
@@ -29,14 +29,14 @@ pub struct ExplanationRows<'r> {
 /// Data, an edit or a default that is merged.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Layer<'r> {
+struct LayerRow<'r> {
     /// Its number, from 1.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     layer: usize,
     stage: StageName,
     /// The source definition that led to it.
     definition: Option<&'r str>,
-    kind: Kind,
+    kind: RowKind,
     file: Option<&'r str>,
     #[serde(flatten)]
     of_pillar: Option<OfPillar<'r>>,
@@ -48,7 +48,7 @@ struct Layer<'r> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum RowKind {
     File,
     Value,
     Edits,
@@ -143,16 +143,16 @@ struct Explanation {
     /// The number of its layer.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     layer: usize,
-    origin: Origin,
+    origin: OriginRow,
     /// The places of the values from which a template computed this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    inputs: Vec<Origin>,
+    inputs: Vec<OriginRow>,
     /// The values that tags of a template printed here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     printed: Vec<PrintedRow>,
     /// The place of the key, for entries of mappings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    key_origin: Option<Origin>,
+    key_origin: Option<OriginRow>,
     /// The values before, the oldest first.
     past: Vec<PastRow>,
 }
@@ -167,7 +167,7 @@ struct PrintedRow {
     /// The number of its layer.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     layer: usize,
-    origin: Origin,
+    origin: OriginRow,
     /// The values before, the oldest first.
     past: Vec<PastRow>,
 }
@@ -180,7 +180,7 @@ struct PastRow {
     /// The number of its layer.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
     layer: usize,
-    origin: Origin,
+    origin: OriginRow,
     ended: Ended,
     /// The layer that ended it.
     #[cfg_attr(feature = "schemas", schemars(range(min = 1)))]
@@ -191,7 +191,7 @@ names! {
     Ended of HistoryStep, "lowercase": Replaced, Joined, Paired, Removed, Rejected, Edited
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// The layers, and every value at or below a path.
     pub fn rows(&self, above: &[Key]) -> ExplanationRows<'_> {
         let mut values = Vec::new();
@@ -236,23 +236,23 @@ impl Report<'_> {
             value: self.now(path, &known.value).into(),
             layer: known.layer + 1,
             origin: (&known.spot).into(),
-            inputs: known.inputs.iter().map(Origin::from).collect(),
+            inputs: known.inputs.iter().map(OriginRow::from).collect(),
             printed: known.printed.iter().map(printed).collect(),
-            key_origin: known.key.as_ref().map(Origin::from),
+            key_origin: known.key.as_ref().map(OriginRow::from),
             past: known.past.iter().map(past).collect(),
         }
     }
 
-    fn layer_row<'l>(&self, index: usize, layer: &'l lineage::Layer) -> Layer<'l> {
+    fn layer_row<'l>(&self, index: usize, layer: &'l lineage::Layer) -> LayerRow<'l> {
         let (kind, file) = match &layer.kind {
-            LayerKind::File { shown, .. } => (Kind::File, Some(shown)),
-            LayerKind::Edits { shown } => (Kind::Edits, Some(shown)),
-            LayerKind::Sls { shown, .. } => (Kind::Sls, Some(shown)),
-            LayerKind::External { shown, .. } => (Kind::External, shown.as_ref()),
-            LayerKind::Value => (Kind::Value, None),
-            LayerKind::Arguments => (Kind::Arguments, None),
-            LayerKind::PillarOverride => (Kind::Override, None),
-            LayerKind::Unknown => (Kind::Unknown, None),
+            LayerKind::File { shown, .. } => (RowKind::File, Some(shown)),
+            LayerKind::Edits { shown } => (RowKind::Edits, Some(shown)),
+            LayerKind::Sls { shown, .. } => (RowKind::Sls, Some(shown)),
+            LayerKind::External { shown, .. } => (RowKind::External, shown.as_ref()),
+            LayerKind::Value => (RowKind::Value, None),
+            LayerKind::Arguments => (RowKind::Arguments, None),
+            LayerKind::PillarOverride => (RowKind::Override, None),
+            LayerKind::Unknown => (RowKind::Unknown, None),
         };
         let because = layer.because.iter().map(|because| MatchRow {
             matcher: &because.matcher,
@@ -272,7 +272,7 @@ impl Report<'_> {
                 _ => None,
             },
         });
-        Layer {
+        LayerRow {
             layer: index + 1,
             stage: layer.stage.into(),
             definition: layer.definition.as_deref(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::history::{PLACE, reached};
 use super::rows::{ExplanationRows, Reason, at};
-use super::{Report, exact};
+use super::{ExplainReport, exact};
 use crate::document::Plain;
 use crate::terminal::{KEY, Styled};
 use crate::words::joined;
@@ -108,7 +108,7 @@ pub fn argument_paths(data: &Value, id: &Key, path: &KeyPath) -> Result<Vec<Vec<
     }))
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     /// For people: the states of an ID with their reasons and requisites, then each argument with its origin.
     pub fn state(&self, explained: &ExplainedStates, id: &Key) -> Styled {
         let mut text = Styled::default();

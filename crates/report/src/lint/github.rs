@@ -2,13 +2,13 @@
 
 use mapstack::value::is_acting;
 use mapstack::value::posixpath::normpath;
-use mapstack_lint::{Finding, Level, Report};
+use mapstack_lint::{Finding, Level, LintReport};
 
 use super::UncheckedSubjects;
 use super::rows::Range;
 
 /// One command for each finding, and for each minion that could not be read.
-pub fn commands(reports: &[(String, Report)], aside: &UncheckedSubjects) -> String {
+pub fn commands(reports: &[(String, LintReport)], aside: &UncheckedSubjects) -> String {
     let findings = reports.iter().flat_map(|(_, report)| &report.findings);
     let broken = aside.broken.iter().map(|(minion, error)| {
         let message = data(&format!("the minion {minion} was not looked at: {error}"));

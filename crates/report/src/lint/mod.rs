@@ -11,7 +11,7 @@ mod rows;
 mod sarif;
 mod text;
 
-use mapstack_lint::{Level, Report};
+use mapstack_lint::{Level, LintReport};
 
 pub use aside::UncheckedSubjects;
 pub use calls::{Call, Calls};
@@ -21,10 +21,10 @@ pub use github::commands;
 pub use page::html;
 pub use rows::Findings;
 pub use sarif::Log;
-pub use text::{Text, fixes, not_formulas, rules};
+pub use text::{LintText, fixes, not_formulas, rules};
 
 /// The number of findings of each level.
-fn counts(reports: &[(String, Report)]) -> [(Level, usize); 3] {
+fn counts(reports: &[(String, LintReport)]) -> [(Level, usize); 3] {
     [Level::Error, Level::Warning, Level::Note].map(|level| {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);
         (

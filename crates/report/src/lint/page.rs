@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use mapstack::value::cut;
 use mapstack::{Error, ErrorKind};
-use mapstack_lint::{Finding, Level, Report};
+use mapstack_lint::{Finding, Level, LintReport};
 
 use super::most::ShownFindings;
-use super::{Text, UncheckedSubjects, counts};
-use crate::page::{Item, Listing, QuotedPlace};
+use super::{LintText, UncheckedSubjects, counts};
+use crate::page::{ListingItem, ListingPage, QuotedPlace};
 use crate::words::count;
 
 /// Lines before and behind a finding.
@@ -19,8 +19,8 @@ const AROUND: usize = 2;
 ///
 /// # Errors
 /// The page's template fails, which no content makes it do.
-pub fn html(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Result<String, Error> {
-    let mut found: Vec<(&str, &Report, &Finding)> = Vec::new();
+pub fn html(reports: &[(String, LintReport)], aside: &UncheckedSubjects) -> Result<String, Error> {
+    let mut found: Vec<(&str, &LintReport, &Finding)> = Vec::new();
     for (formula, report) in reports {
         found.extend(
             report
@@ -48,7 +48,7 @@ pub fn html(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Result<S
         .iter()
         .map(|(formula, _)| formula.as_str())
         .collect();
-    let page = Listing {
+    let page = ListingPage {
         verb: "lint".into(),
         title: formulas.join(", "),
         summary: match counts.is_empty() {
@@ -57,10 +57,10 @@ pub fn html(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Result<S
         },
         notes: most
             .left_out()
-            .chain(Text::new(reports, aside).notes())
+            .chain(LintText::new(reports, aside).notes())
             .collect(),
         items,
-        ..Listing::default()
+        ..ListingPage::default()
     };
     page.to_html()
         .map_err(|e| Error::new(ErrorKind::Template, e.to_string()))
@@ -72,7 +72,12 @@ struct Quotes(HashMap<usize, (String, Vec<usize>)>);
 
 impl Quotes {
     /// The lines of a report's file around one.
-    fn around(&mut self, report: &Report, source: &Arc<str>, line: usize) -> Vec<(usize, String)> {
+    fn around(
+        &mut self,
+        report: &LintReport,
+        source: &Arc<str>,
+        line: usize,
+    ) -> Vec<(usize, String)> {
         let known = Arc::as_ptr(source).addr();
         let (text, starts) = self.0.entry(known).or_insert_with(|| {
             let starred = report.starred(source);
@@ -91,7 +96,10 @@ impl Quotes {
     }
 }
 
-fn item((formula, report, finding): (&str, &Report, &Finding), quotes: &mut Quotes) -> Item {
+fn item(
+    (formula, report, finding): (&str, &LintReport, &Finding),
+    quotes: &mut Quotes,
+) -> ListingItem {
     let place = &finding.place;
     let mut quoted = QuotedPlace {
         text: place.file.clone(),
@@ -106,7 +114,7 @@ fn item((formula, report, finding): (&str, &Report, &Finding), quotes: &mut Quot
     let related = finding.related.iter();
     let related = related.map(|step| format!("{}: {}", step.what, step.place));
     let help = finding.help.iter().map(|help| format!("help: {help}"));
-    Item {
+    ListingItem {
         level: finding.level.name().into(),
         bad: finding.level == Level::Error,
         rule: finding.rule.name().into(),

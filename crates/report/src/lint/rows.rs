@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use mapstack_lint::{Level, Report};
+use mapstack_lint::{Level, LintReport};
 use serde::Serialize;
 
 use super::{UncheckedSubjects, counts};
@@ -180,7 +180,7 @@ struct Edit<'r> {
 
 impl<'r> Findings<'r> {
     /// One document with everything.
-    pub fn new(reports: &'r [(String, Report)], aside: &'r UncheckedSubjects) -> Self {
+    pub fn new(reports: &'r [(String, LintReport)], aside: &'r UncheckedSubjects) -> Self {
         let findings = reports.iter().flat_map(|of| {
             let findings = of.1.findings.iter();
             findings.map(move |one| Finding::of(of, one))
@@ -234,9 +234,9 @@ impl<'r> Findings<'r> {
 }
 
 impl Summary {
-    fn of(reports: &[(String, Report)], aside: &UncheckedSubjects) -> Self {
+    fn of(reports: &[(String, LintReport)], aside: &UncheckedSubjects) -> Self {
         let [errors, warnings, notes] = counts(reports).map(|(_, n)| n);
-        let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
+        let sum = |of: fn(&LintReport) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
         let minions = reports.iter().map(|(_, report)| report.minions);
         Summary {
             errors,
@@ -259,12 +259,12 @@ impl Summary {
 }
 
 /// The formula that something is about; none for the pillar.
-fn formula((name, report): &(String, Report)) -> Option<&str> {
+fn formula((name, report): &(String, LintReport)) -> Option<&str> {
     (!report.is_pillar).then_some(name)
 }
 
 impl<'r> Finding<'r> {
-    fn of(of: &'r (String, Report), finding: &'r mapstack_lint::Finding) -> Self {
+    fn of(of: &'r (String, LintReport), finding: &'r mapstack_lint::Finding) -> Self {
         let related = finding.related.iter().map(|step| RelatedRow {
             file: &step.place.file,
             range: Range::of(&step.place),

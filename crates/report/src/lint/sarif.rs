@@ -2,7 +2,7 @@
 //!
 //! The types have the keys that we write; a typed model of the whole format would be most of what this crate builds.
 
-use mapstack_lint::{Report, Rule};
+use mapstack_lint::{LintReport, Rule};
 use serde::Serialize;
 
 use super::UncheckedSubjects;
@@ -40,7 +40,7 @@ struct Invocation {
 #[derive(Serialize)]
 struct Notification {
     level: &'static str,
-    message: Text<String>,
+    message: SarifText<String>,
 }
 
 #[derive(Serialize)]
@@ -60,7 +60,7 @@ struct Driver {
 #[serde(rename_all = "camelCase")]
 struct Descriptor {
     id: &'static str,
-    short_description: Text<&'static str>,
+    short_description: SarifText<&'static str>,
     default_configuration: Configuration,
 }
 
@@ -70,7 +70,7 @@ struct Configuration {
 }
 
 #[derive(Serialize)]
-struct Text<T> {
+struct SarifText<T> {
     text: T,
 }
 
@@ -80,7 +80,7 @@ struct Finding<'r> {
     rule_id: &'static str,
     rule_index: usize,
     level: LevelName,
-    message: Text<String>,
+    message: SarifText<String>,
     locations: [Location; 1],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related_locations: Vec<RelatedLocation<'r>>,
@@ -98,7 +98,7 @@ struct Location {
 #[serde(rename_all = "camelCase")]
 struct RelatedLocation<'r> {
     id: usize,
-    message: Text<&'r str>,
+    message: SarifText<&'r str>,
     physical_location: Physical,
 }
 
@@ -127,7 +127,7 @@ struct Region {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Fix<'r> {
-    description: Text<&'r str>,
+    description: SarifText<&'r str>,
     artifact_changes: [Changed<'r>; 1],
 }
 
@@ -142,7 +142,7 @@ struct Changed<'r> {
 #[serde(rename_all = "camelCase")]
 struct Replacement<'r> {
     deleted_region: Bytes,
-    inserted_content: Text<&'r str>,
+    inserted_content: SarifText<&'r str>,
 }
 
 #[derive(Serialize)]
@@ -154,7 +154,7 @@ struct Bytes {
 
 impl<'r> Log<'r> {
     /// The findings of one run of the program.
-    pub fn new(reports: &'r [(String, Report)], aside: &UncheckedSubjects) -> Self {
+    pub fn new(reports: &'r [(String, LintReport)], aside: &UncheckedSubjects) -> Self {
         let findings = reports.iter().flat_map(|(_, report)| &report.findings);
         let driver = Driver {
             name: "mapstack",
@@ -179,7 +179,7 @@ impl Invocation {
     fn of(aside: &UncheckedSubjects) -> Option<[Self; 1]> {
         let broken = aside.broken.iter().map(|(minion, error)| Notification {
             level: "error",
-            message: Text {
+            message: SarifText {
                 text: format!("the minion {minion} was not looked at: {error}"),
             },
         });
@@ -196,7 +196,7 @@ impl Descriptor {
     fn of(rule: Rule) -> Self {
         Descriptor {
             id: rule.name(),
-            short_description: Text { text: rule.about() },
+            short_description: SarifText { text: rule.about() },
             default_configuration: Configuration {
                 level: rule.level().into(),
             },
@@ -212,7 +212,7 @@ impl<'r> Finding<'r> {
         let related = finding.related.iter().enumerate();
         let related = related.map(|(at, step)| RelatedLocation {
             id: at + 1,
-            message: Text { text: &*step.what },
+            message: SarifText { text: &*step.what },
             physical_location: Physical::of(&step.place, false),
         });
         let place = Physical::of(&finding.place, finding.whole_file);
@@ -220,7 +220,7 @@ impl<'r> Finding<'r> {
             rule_id: finding.rule.name(),
             rule_index: index.unwrap_or_default(),
             level: finding.level.into(),
-            message: Text {
+            message: SarifText {
                 text: format!("{}{more}", finding.message),
             },
             locations: [Location {
@@ -254,10 +254,10 @@ impl<'r> Fix<'r> {
                 byte_offset: edit.start,
                 byte_length: edit.end - edit.start,
             },
-            inserted_content: Text { text: &*edit.text },
+            inserted_content: SarifText { text: &*edit.text },
         });
         Fix {
-            description: Text {
+            description: SarifText {
                 text: finding.help.as_deref().unwrap_or("fix it"),
             },
             artifact_changes: [Changed {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use mapstack::Means;
 use mapstack_lint::fix::FixedFile;
-use mapstack_lint::{CallsWithoutAnswer, Finding, Level, Report, Rule, SlsCounts};
+use mapstack_lint::{CallsWithoutAnswer, Finding, Level, LintReport, Rule, SlsCounts};
 
 use super::most::ShownFindings;
 use super::{Folded, UncheckedSubjects, folded};
@@ -13,19 +13,19 @@ use crate::line_diff::patch;
 use crate::words::{count, some};
 
 /// Reports for people: findings of one cause are shown once.
-pub struct Text<'r> {
-    reports: &'r [(String, Report)],
+pub struct LintText<'r> {
+    reports: &'r [(String, LintReport)],
     aside: &'r UncheckedSubjects,
     /// The causes of each report.
     causes: Vec<Vec<Folded<'r>>>,
 }
 
-impl<'r> Text<'r> {
+impl<'r> LintText<'r> {
     /// The reports by the names of what they are about.
     #[must_use]
-    pub fn new(reports: &'r [(String, Report)], aside: &'r UncheckedSubjects) -> Self {
+    pub fn new(reports: &'r [(String, LintReport)], aside: &'r UncheckedSubjects) -> Self {
         let findings = reports.iter().map(|(_, report)| &report.findings[..]);
-        Text {
+        LintText {
             reports,
             aside,
             causes: folded(findings),
@@ -37,7 +37,7 @@ impl<'r> Text<'r> {
         &self,
         only_errors: bool,
         each: bool,
-        finding: impl Fn(&Report, &Finding) -> String,
+        finding: impl Fn(&LintReport, &Finding) -> String,
     ) -> String {
         let (mut text, mut most) = (String::new(), ShownFindings::default());
         for ((_, report), causes) in self.reports.iter().zip(&self.causes) {
@@ -76,7 +76,7 @@ impl<'r> Text<'r> {
 }
 
 /// The files that nothing looked at, of each report.
-fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
+fn not_looked_at(reports: &[(String, LintReport)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (formula, report) in reports {
         let (supported, all) = (report.supported, report.minions);
@@ -107,7 +107,7 @@ fn not_looked_at(reports: &[(String, Report)]) -> Vec<String> {
 
 /// The states of an estate that were looked at, and those that were not: a line for each kind, as there can be hundreds
 /// of files.
-fn of_estate(report: &Report, reached: &SlsCounts) -> Vec<String> {
+fn of_estate(report: &LintReport, reached: &SlsCounts) -> Vec<String> {
     let minions = count(report.minions, "minion");
     let mut looked = Vec::new();
     if reached.has_top {
@@ -183,7 +183,7 @@ fn not_followed(formula: &str, function: &str, unanswered: &CallsWithoutAnswer) 
 }
 
 /// The files that nothing looked into, by the reason.
-fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
+fn by_reason(report: &LintReport) -> BTreeMap<&str, Vec<&str>> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (path, why) in &report.ignored {
         reasons.entry(why).or_default().push(path);
@@ -193,7 +193,7 @@ fn by_reason(report: &Report) -> BTreeMap<&str, Vec<&str>> {
 
 /// The number of findings, and what they are in.
 fn summary<'f>(
-    reports: &[(String, Report)],
+    reports: &[(String, LintReport)],
     aside: &UncheckedSubjects,
     causes: impl Iterator<Item = &'f Folded<'f>>,
 ) -> String {
@@ -248,8 +248,8 @@ fn summary<'f>(
 }
 
 /// The formulas and the pillar that were looked at.
-fn subjects(reports: &[(String, Report)]) -> String {
-    let is = |is_it: fn(&Report) -> bool| reports.iter().filter(|(_, one)| is_it(one)).count();
+fn subjects(reports: &[(String, LintReport)]) -> String {
+    let is = |is_it: fn(&LintReport) -> bool| reports.iter().filter(|(_, one)| is_it(one)).count();
     let pillars = is(|report| report.is_pillar);
     let states = is(|report| report.reached.is_some());
     let formulas = reports.len() - pillars - states;
@@ -270,8 +270,8 @@ fn subjects(reports: &[(String, Report)]) -> String {
 }
 
 /// The number of files, and how many of each kind were looked at.
-fn looked(reports: &[(String, Report)]) -> String {
-    let sum = |of: fn(&Report) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
+fn looked(reports: &[(String, LintReport)]) -> String {
+    let sum = |of: fn(&LintReport) -> usize| reports.iter().map(|(_, report)| of(report)).sum();
     let kinds: [(usize, &str); 4] = [
         (sum(|report| report.looked.states), "sls file"),
         (sum(|report| report.looked.parameters), "parameter file"),
@@ -291,8 +291,8 @@ fn looked(reports: &[(String, Report)]) -> String {
 }
 
 /// The numbers of files that were not looked at, or only in part.
-fn missed(reports: &[(String, Report)], unserved: usize) -> Vec<String> {
-    let distinct = |of: fn(&Report) -> Vec<&String>| -> usize {
+fn missed(reports: &[(String, LintReport)], unserved: usize) -> Vec<String> {
+    let distinct = |of: fn(&LintReport) -> Vec<&String>| -> usize {
         let files: BTreeSet<&String> = reports.iter().flat_map(|(_, report)| of(report)).collect();
         files.len()
     };

@@ -10,13 +10,13 @@ use crate::page::{PageError, STYLE, shown};
 /// The content of a page that lists something.
 ///
 /// ```
-/// use mapstack_report::page::{Item, Listing};
-/// let item = Item { level: "error".into(), title: "<b> is not a key".into(), bad: true, ..Item::default() };
-/// let page = Listing { verb: "lint".into(), items: vec![item], ..Listing::default() };
+/// use mapstack_report::page::{ListingItem, ListingPage};
+/// let item = ListingItem { level: "error".into(), title: "<b> is not a key".into(), bad: true, ..ListingItem::default() };
+/// let page = ListingPage { verb: "lint".into(), items: vec![item], ..ListingPage::default() };
 /// assert!(page.to_html().unwrap().contains("&lt;b&gt; is not a key"));
 /// ```
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Listing {
+pub struct ListingPage {
     /// The verb that made it.
     pub verb: String,
     /// The title.
@@ -28,7 +28,7 @@ pub struct Listing {
     /// The charts of how many have which value.
     pub charts: Vec<Chart>,
     /// The findings, the worst first.
-    pub items: Vec<Item>,
+    pub items: Vec<ListingItem>,
 }
 
 /// A histogram.
@@ -51,7 +51,7 @@ pub struct Bar {
 
 /// Something that was found.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Item {
+pub struct ListingItem {
     /// The level.
     pub level: String,
     /// True if it is an error.
@@ -74,7 +74,7 @@ const TEMPLATE: Template = Template {
     script: SCRIPT,
 };
 
-impl Listing {
+impl ListingPage {
     /// The page as HTML.
     ///
     /// # Errors

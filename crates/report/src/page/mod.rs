@@ -10,9 +10,9 @@
 //! lets the browser run only our script.
 //!
 //! ```rust
-//! use mapstack_report::page::{Origin, Page, Row};
-//! let origin = Origin { text: "users/defaults.yaml:2:9".into(), ..Origin::default() };
-//! let row = Row { path: vec!["shell".into()], value: "'</script>'".into(), layer: 1, origin, past: vec![] };
+//! use mapstack_report::page::{PageOrigin, Page, ValueRow};
+//! let origin = PageOrigin { text: "users/defaults.yaml:2:9".into(), ..PageOrigin::default() };
+//! let row = ValueRow { path: vec!["shell".into()], value: "'</script>'".into(), layer: 1, origin, past: vec![] };
 //! let page = Page { formula: "users".into(), minion: "web1".into(), rows: vec![row], ..Page::default() };
 //! let html = page.to_html().unwrap();
 //! assert!(html.contains("&#x27;&lt;&#x2F;script&gt;&#x27;") && html.matches("</script>").count() == 2);
@@ -32,7 +32,7 @@ use tera::Context;
 
 use crate::terminal::visible;
 pub use changes::{Changed, ChangedLine, Changes, QuotedPlace};
-pub use listing::{Bar, Chart, Item, Listing};
+pub use listing::{Bar, Chart, ListingItem, ListingPage};
 pub use states::{StatesOf, StatesPage};
 use template::Template;
 
@@ -46,16 +46,16 @@ pub struct Page {
     /// The path of the values, if they are not all.
     pub key: Option<String>,
     /// The layers of the values, in the order of merging.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<PageLayer>,
     /// The values, in the order of the data.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ValueRow>,
     /// Lines of files by number, for those that are shown.
     pub files: BTreeMap<String, BTreeMap<usize, String>>,
 }
 
 /// A layer.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Layer {
+pub struct PageLayer {
     /// The title.
     pub title: String,
     /// The source definition that led to it.
@@ -70,7 +70,7 @@ pub struct Layer {
 
 /// A value.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Row {
+pub struct ValueRow {
     /// The keys and indices that lead to it.
     pub path: Vec<String>,
     /// As it is shown.
@@ -78,14 +78,14 @@ pub struct Row {
     /// The layer it comes from, from 1.
     pub layer: usize,
     /// The place of the value.
-    pub origin: Origin,
+    pub origin: PageOrigin,
     /// The values before, the last first.
     pub past: Vec<EarlierValue>,
 }
 
 /// The place of a value.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Origin {
+pub struct PageOrigin {
     /// In words.
     pub text: String,
     /// The file whose lines are among those of the page, and the place in it.
@@ -115,7 +115,7 @@ pub struct EarlierValue {
     /// The layer it came from, from 1.
     pub layer: usize,
     /// The place of the value.
-    pub origin: Origin,
+    pub origin: PageOrigin,
     /// The end of it.
     pub ended: String,
 }
@@ -134,7 +134,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// A row before it is opened.
 #[derive(Serialize)]
-struct Line<'r> {
+struct ClosedRow<'r> {
     value: &'r str,
     layer: usize,
     origin: &'r str,
@@ -165,7 +165,7 @@ fn shares(page: &Page) -> Vec<Share> {
 }
 
 /// The options that most layers are merged with, if there are several layers with them.
-fn usual(layers: &[Layer]) -> Option<&str> {
+fn usual(layers: &[PageLayer]) -> Option<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for merged in layers.iter().filter_map(|layer| layer.merged.as_deref()) {
         *counts.entry(merged).or_default() += 1;
@@ -188,20 +188,20 @@ fn common_directory<'f>(mut files: impl Iterator<Item = &'f str>) -> &'f str {
     })
 }
 
-impl<'r> Line<'r> {
-    fn of(row: &'r Row, before: Option<&Row>) -> Self {
-        let Row {
+impl<'r> ClosedRow<'r> {
+    fn of(row: &'r ValueRow, before: Option<&ValueRow>) -> Self {
+        let ValueRow {
             value,
             layer,
             past,
             origin,
             ..
         } = row;
-        let file = |row: &'r Row| row.origin.place.as_ref().map(|place| place.file.as_str());
+        let file = |row: &'r ValueRow| row.origin.place.as_ref().map(|place| place.file.as_str());
         let own = file(row).unwrap_or_default();
         let rest = origin.text.strip_prefix(own).filter(|_| !own.is_empty());
         let last = before.and_then(|row| row.origin.place.as_ref());
-        Line {
+        ClosedRow {
             again: rest.is_some() && last.is_some_and(|place| place.file == own),
             file: own,
             rest: rest.unwrap_or_default(),
@@ -230,7 +230,9 @@ impl Page {
         context.insert("outline", &outline::outline(&page.rows));
         let before = std::iter::once(None).chain(page.rows.iter().map(Some));
         let lines = page.rows.iter().zip(before);
-        let lines: Vec<_> = lines.map(|(row, before)| Line::of(row, before)).collect();
+        let lines: Vec<_> = lines
+            .map(|(row, before)| ClosedRow::of(row, before))
+            .collect();
         context.insert("rows", &lines);
         context.insert("below", &below);
         context.insert("shares", &shares(&page));
@@ -260,7 +262,7 @@ impl Page {
                 *text = rest.to_owned();
             }
         };
-        let origin = |origin: &mut Origin| {
+        let origin = |origin: &mut PageOrigin| {
             if let Some(place) = &mut origin.place {
                 shorten(&mut place.file);
                 shorten(&mut origin.text);
@@ -285,7 +287,7 @@ impl Page {
     /// The page with every text as it is shown.
     fn shown(&self) -> Page {
         let mut page = self.clone();
-        let origin = |origin: &mut Origin| {
+        let origin = |origin: &mut PageOrigin| {
             shown(&mut origin.text);
             origin
                 .place
@@ -374,19 +376,19 @@ mod tests {
     fn nothing_acts_in_a_page_of_origins() {
         let texts = hostile();
         assert_texts(|of| {
-            let origin = |text: &str| Origin {
+            let origin = |text: &str| PageOrigin {
                 text: of(text),
                 withheld: Some(of(text)),
-                ..Origin::default()
+                ..PageOrigin::default()
             };
-            let row = |(at, text): (usize, &String)| Row {
+            let row = |(at, text): (usize, &String)| ValueRow {
                 path: vec![at.to_string(), of(text)],
                 value: of(text),
                 layer: 1,
                 origin: origin(text),
                 past: vec![],
             };
-            let layer = |text: &String| Layer {
+            let layer = |text: &String| PageLayer {
                 title: of(text),
                 definition: Some(of(text)),
                 because: vec![of(text)],
@@ -442,12 +444,12 @@ mod tests {
     fn nothing_acts_in_a_list() {
         let texts = hostile();
         assert_texts(|of| {
-            let item = |text: &String| Item {
+            let item = |text: &String| ListingItem {
                 rule: of(text),
                 formula: of(text),
                 title: of(text),
                 notes: vec![of(text)],
-                ..Item::default()
+                ..ListingItem::default()
             };
             let bar = |text: &String| Bar {
                 label: of(text),
@@ -457,11 +459,11 @@ mod tests {
                 title: of("\u{202e}"),
                 bars: texts.iter().step_by(9).map(bar).collect(),
             };
-            let page = Listing {
+            let page = ListingPage {
                 title: of("\r"),
                 charts: vec![chart],
                 items: texts.iter().step_by(9).map(item).collect(),
-                ..Listing::default()
+                ..ListingPage::default()
             };
             page.to_html().unwrap()
         });

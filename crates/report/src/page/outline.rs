@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::page::Row;
+use crate::page::ValueRow;
 
 /// A line of the outline.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Line<'r> {
+pub enum OutlineLine<'r> {
     /// Something with values in it begins.
     Open {
         key: &'r str,
@@ -21,11 +21,11 @@ pub enum Line<'r> {
 }
 
 /// The outline of rows, those with common beginnings one behind the other.
-pub fn outline(rows: &[Row]) -> Vec<Line<'_>> {
+pub fn outline(rows: &[ValueRow]) -> Vec<OutlineLine<'_>> {
     let mut lines = Vec::new();
     // The open entries: their keys, and their lines.
     let mut open: Vec<(&str, usize)> = Vec::new();
-    for (row, Row { path, .. }) in rows.iter().enumerate() {
+    for (row, ValueRow { path, .. }) in rows.iter().enumerate() {
         let (last, above) = path
             .split_last()
             .map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
@@ -35,21 +35,21 @@ pub fn outline(rows: &[Row]) -> Vec<Line<'_>> {
             .take_while(|((key, _), own)| key == own)
             .count();
         for _ in common..open.len() {
-            lines.push(Line::Close);
+            lines.push(OutlineLine::Close);
         }
         open.truncate(common);
         for key in above.iter().skip(common) {
             open.push((key, lines.len()));
-            lines.push(Line::Open { key, count: 0 });
+            lines.push(OutlineLine::Open { key, count: 0 });
         }
         for (_, at) in &open {
-            if let Some(Line::Open { count, .. }) = lines.get_mut(*at) {
+            if let Some(OutlineLine::Open { count, .. }) = lines.get_mut(*at) {
                 *count += 1;
             }
         }
-        lines.push(Line::Leaf { key: last, row });
+        lines.push(OutlineLine::Leaf { key: last, row });
     }
-    lines.extend(open.iter().map(|_| Line::Close));
+    lines.extend(open.iter().map(|_| OutlineLine::Close));
     lines
 }
 
@@ -59,20 +59,23 @@ mod tests {
 
     #[test]
     fn everything_that_opens_closes_around_what_is_in_it() {
-        let row = |path: &str| Row {
+        let row = |path: &str| ValueRow {
             path: path.split(':').map(Into::into).collect(),
-            ..Row::default()
+            ..ValueRow::default()
         };
         let rows = ["a:b:c", "a:b:d", "a:e", "f", "g:h"].map(row);
         let shown: Vec<String> = outline(&rows)
             .iter()
             .map(|line| match line {
-                Line::Open { key, count } => format!("{key}({count}"),
-                Line::Leaf { key, row } => format!("{key}={row}"),
-                Line::Close => ")".into(),
+                OutlineLine::Open { key, count } => format!("{key}({count}"),
+                OutlineLine::Leaf { key, row } => format!("{key}={row}"),
+                OutlineLine::Close => ")".into(),
             })
             .collect();
         assert_eq!(shown.join(" "), "a(3 b(2 c=0 d=1 ) e=2 ) f=3 g(1 h=4 )");
-        assert_eq!(outline(&[Row::default()]), [Line::Leaf { key: "", row: 0 }]);
+        assert_eq!(
+            outline(&[ValueRow::default()]),
+            [OutlineLine::Leaf { key: "", row: 0 }]
+        );
     }
 }

@@ -45,11 +45,11 @@ pub struct StatesOf {
     id: String,
     summary: String,
     notes: Vec<String>,
-    states: Vec<State>,
+    states: Vec<StateLine>,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
-struct State {
+struct StateLine {
     function: String,
     name: String,
     place: String,
@@ -76,7 +76,7 @@ impl StatesOf {
             number: position + 1,
             title: rows.get(position).map(title).unwrap_or_default(),
         };
-        let mut states: Vec<State> = rows.iter().map(state).collect();
+        let mut states: Vec<StateLine> = rows.iter().map(state).collect();
         for (position, row) in rows.iter().enumerate() {
             for (requisite, others) in &row.after {
                 for other in others {
@@ -114,15 +114,15 @@ fn title(row: &StateRow) -> String {
 }
 
 /// A state without its links.
-fn state(row: &StateRow) -> State {
+fn state(row: &StateRow) -> StateLine {
     let test = row.is_test.then(|| "in test mode".to_owned());
     let check = row.check.iter().map(|command| format!("check {command}"));
-    State {
+    StateLine {
         function: row.function.clone(),
         name: row.name.clone(),
         place: row.place.clone(),
         notes: test.into_iter().chain(check).chain(details(row)).collect(),
-        ..State::default()
+        ..StateLine::default()
     }
 }
 

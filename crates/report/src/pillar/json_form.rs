@@ -10,7 +10,7 @@ const NAMED: usize = 3;
 
 /// The form of a value in JSON, as far as it differs.
 #[derive(Default)]
-struct Form {
+struct JsonForm {
     path: Vec<Key>,
     /// Keys that become text.
     turned: Vec<String>,
@@ -24,7 +24,7 @@ struct Form {
 
 /// The warnings about what changes when a pillar is written as JSON and read again.
 pub fn lost(pillar: &Map) -> Vec<Diagnostic> {
-    let form = Form::of(pillar);
+    let form = JsonForm::of(pillar);
     let values: Vec<String> = form.values.into_iter().map(|(path, _)| path).collect();
     let all = [
         (
@@ -50,7 +50,7 @@ pub fn lost(pillar: &Map) -> Vec<Diagnostic> {
 /// # Errors
 /// Bytes, sets, keys that are not scalars, and keys that become the same text as another key.
 pub fn check(pillar: &Map) -> Result<(), Error> {
-    let form = Form::of(pillar);
+    let form = JsonForm::of(pillar);
     let error = |message: String| {
         let help = "YAML can: -o yaml, which Salt's cmd_yaml reads";
         let error = Diagnostic::warning(ErrorKind::DataSource, message).with_help(help);
@@ -74,9 +74,9 @@ pub fn check(pillar: &Map) -> Result<(), Error> {
     Ok(())
 }
 
-impl Form {
+impl JsonForm {
     fn of(pillar: &Map) -> Self {
-        let mut form = Form::default();
+        let mut form = JsonForm::default();
         form.map(pillar);
         form
     }

@@ -18,7 +18,7 @@ pub struct PillarSources<'e> {
     /// The top files that were looked for, in order.
     top_files: Vec<TopFile<'e>>,
     /// The targets of top files, in the order in which they were asked.
-    targets: Vec<Target<'e>>,
+    targets: Vec<TargetRow<'e>>,
     /// The sls, in the order in which they were read.
     sls: Vec<Sls<'e>>,
     /// The external pillars, in order.
@@ -38,7 +38,7 @@ struct TopFile<'e> {
 /// A target of a top file.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Target<'e> {
+struct TargetRow<'e> {
     target: &'e str,
     saltenv: &'e str,
     matcher: &'e str,
@@ -92,7 +92,7 @@ impl<'e> PillarSources<'e> {
             external: Vec::new(),
         };
         // The files of an external pillar come before the event that it had its turn.
-        let facts = Facts { minion, secrets };
+        let facts = TargetedFacts { minion, secrets };
         let mut files = Vec::new();
         for event in events {
             match event {
@@ -103,7 +103,12 @@ impl<'e> PillarSources<'e> {
         all
     }
 
-    fn add(&mut self, event: &'e WholeEvent, facts: Facts<'_>, files: &mut Vec<StackStep<'e>>) {
+    fn add(
+        &mut self,
+        event: &'e WholeEvent,
+        facts: TargetedFacts<'_>,
+        files: &mut Vec<StackStep<'e>>,
+    ) {
         match event {
             WholeEvent::Top {
                 saltenv,
@@ -121,7 +126,7 @@ impl<'e> PillarSources<'e> {
                 place,
                 sls,
                 is_meant,
-            } => self.targets.push(Target {
+            } => self.targets.push(TargetRow {
                 target,
                 saltenv,
                 matcher,
@@ -160,10 +165,11 @@ impl<'e> PillarSources<'e> {
     /// For people.
     #[must_use]
     pub fn text(&self) -> String {
-        let (matched, others): (Vec<&Target<'_>>, Vec<&Target<'_>>) =
+        let (matched, others): (Vec<&TargetRow<'_>>, Vec<&TargetRow<'_>>) =
             self.targets.iter().partition(|target| target.matches);
         let files = self.top_files.iter().map(TopFile::line).collect();
-        let lines = |targets: Vec<&Target<'_>>| targets.into_iter().map(Target::line).collect();
+        let lines =
+            |targets: Vec<&TargetRow<'_>>| targets.into_iter().map(TargetRow::line).collect();
         let external = self.external.iter().flat_map(External::lines).collect();
         let parts: [(String, Vec<String>); 5] = [
             ("top files".into(), files),
@@ -200,7 +206,7 @@ impl TopFile<'_> {
     }
 }
 
-impl Target<'_> {
+impl TargetRow<'_> {
     fn line(&self) -> String {
         let place = self.place.as_deref().unwrap_or("somewhere");
         let sls = match self.matches {
@@ -239,12 +245,12 @@ impl External<'_> {
 
 /// The facts that targets look at.
 #[derive(Clone, Copy)]
-struct Facts<'f> {
+struct TargetedFacts<'f> {
     minion: &'f Minion,
     secrets: &'f Secrets,
 }
 
-impl Facts<'_> {
+impl TargetedFacts<'_> {
     /// The facts that a target looks at, in words. The pillar as it was by then is not kept.
     fn because(self, target: &str, matcher: &str) -> String {
         let facts: Vec<String> = match matcher {

@@ -31,7 +31,7 @@ impl TracedMinions {
     pub fn rows(&self) -> Trace<'_> {
         let rows = self.0.iter().flat_map(|(minion, events)| {
             let minion = minion.as_deref();
-            events.iter().map(move |event| Row {
+            events.iter().map(move |event| TraceRow {
                 minion,
                 step: EventRow::of(event),
             })
@@ -43,12 +43,12 @@ impl TracedMinions {
 /// The files that pillars are made of, in order, and the outcome of each.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Trace<'e>(Vec<Row<'e>>);
+pub struct Trace<'e>(Vec<TraceRow<'e>>);
 
 /// A step of compiling a pillar.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-struct Row<'e> {
+struct TraceRow<'e> {
     /// The minion's id, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     minion: Option<&'e str>,

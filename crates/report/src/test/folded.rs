@@ -6,14 +6,14 @@ use mapstack::Error;
 use mapstack::secrets::Redacted;
 use mapstack_expect::{Case, CaseOutcome, Difference};
 
-use super::{Report, ShownDifference};
+use super::{ShownDifference, TestReport};
 use crate::words::{count, joined};
 
 /// Cases that a failure or some differences concern.
 pub(super) type Cases<'r> = Vec<&'r Case>;
 
 /// A failure, and the cases that fail with it.
-pub(super) struct Failure<'r> {
+pub(super) struct FoldedFailure<'r> {
     /// As the first case has it.
     pub error: &'r Error,
     pub redacted: Redacted<Error>,
@@ -28,8 +28,8 @@ pub(super) struct Differences<'r> {
 }
 
 /// The failures without secrets, in the order of their first cases.
-pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
-    let mut found: Vec<Failure<'_>> = Vec::new();
+pub(super) fn failures(report: &TestReport) -> Vec<FoldedFailure<'_>> {
+    let mut found: Vec<FoldedFailure<'_>> = Vec::new();
     let mut by_message: HashMap<String, Vec<usize>> = HashMap::new();
     for case in &report.cases {
         let CaseOutcome::Fails(error) = &case.outcome else {
@@ -42,7 +42,7 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
             Some(at) => found[*at].cases.push(case),
             None => {
                 alike.push(found.len());
-                found.push(Failure {
+                found.push(FoldedFailure {
                     error,
                     redacted,
                     cases: vec![case],
@@ -55,7 +55,7 @@ pub(super) fn failures(report: &Report) -> Vec<Failure<'_>> {
 
 /// The differences, in the order of their first cases. Two are equal if their texts are, but for the place of
 /// the expected value: each case has a different file.
-pub(super) fn differences(report: &Report) -> Vec<Differences<'_>> {
+pub(super) fn differences(report: &TestReport) -> Vec<Differences<'_>> {
     let mut found: Vec<(&Difference, ShownDifference, Cases<'_>)> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();
     let values = |shown: &ShownDifference| {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use mapstack_expect::{Case, CaseOutcome};
 
-use super::Report;
+use super::TestReport;
 use super::text::differences;
 
 /// A suite for each formula, and in it a case for each expectation.
 #[must_use]
-pub fn junit(report: &Report) -> String {
+pub fn junit(report: &TestReport) -> String {
     let formula_of = |case: &Case| case.expectation.formula.clone();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let [all, skipped, failures, errors] = counts(&report.cases);
@@ -43,7 +43,7 @@ fn counts(cases: &[Case]) -> [usize; 4] {
     ]
 }
 
-fn one(text: &mut String, report: &Report, case: &Case) {
+fn one(text: &mut String, report: &TestReport, case: &Case) {
     let _ = write!(
         text,
         "        <testcase name=\"{}\" classname=\"{}\" file=\"{}\"",

@@ -20,7 +20,7 @@ pub use rows::Results;
 pub use text::text;
 
 /// Everything that was looked at.
-pub struct Report {
+pub struct TestReport {
     /// The result of each expectation, by formula.
     pub cases: Vec<Case>,
     /// The values that are kept back.
@@ -37,7 +37,7 @@ struct ShownDifference {
     actual_at: Option<String>,
 }
 
-impl Report {
+impl TestReport {
     fn secrets(&self, case: &Case) -> Secrets {
         self.masking.of(&case.minion).derived(&case.secret_texts)
     }

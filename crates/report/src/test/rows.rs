@@ -3,9 +3,9 @@
 use mapstack_expect::{self as expect, CaseOutcome};
 use serde::Serialize;
 
-use super::{Report, ShownDifference};
+use super::{ShownDifference, TestReport};
 use crate::document::{Data, Steps};
-use crate::origin::Origin;
+use crate::origin::OriginRow;
 use crate::words::joined;
 
 /// Formulas compared with what is expected of them.
@@ -66,9 +66,9 @@ struct Difference {
     /// Masked, if it is a secret.
     actual: Option<Data>,
     /// The place of the expected value.
-    expected_origin: Option<Origin>,
+    expected_origin: Option<OriginRow>,
     /// The place of the actual value.
-    actual_origin: Option<Origin>,
+    actual_origin: Option<OriginRow>,
 }
 
 #[derive(Serialize)]
@@ -80,8 +80,8 @@ enum TestSubject {
     Changed,
 }
 
-impl<'r> From<&'r Report> for Results<'r> {
-    fn from(report: &'r Report) -> Self {
+impl<'r> From<&'r TestReport> for Results<'r> {
+    fn from(report: &'r TestReport) -> Self {
         let counts = report.counts();
         Results {
             as_expected: counts.same,
@@ -94,7 +94,7 @@ impl<'r> From<&'r Report> for Results<'r> {
     }
 }
 
-fn one<'r>(report: &'r Report, case: &'r expect::Case) -> Case<'r> {
+fn one<'r>(report: &'r TestReport, case: &'r expect::Case) -> Case<'r> {
     let (status, reason) = match &case.outcome {
         CaseOutcome::Same => (Status::AsExpected, None),
         CaseOutcome::Differs(_) => (Status::Differs, None),
@@ -137,8 +137,8 @@ impl Difference {
             expected_origin: difference
                 .expected_at
                 .as_ref()
-                .map(|place| Origin::of_file(place, false)),
-            actual_origin: difference.actual_at.as_ref().map(Origin::from),
+                .map(|place| OriginRow::of_file(place, false)),
+            actual_origin: difference.actual_at.as_ref().map(OriginRow::from),
         }
     }
 }

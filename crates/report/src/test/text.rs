@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use mapstack_expect::{Case, CaseOutcome};
 
-use super::{Report, ShownDifference, folded, summary};
+use super::{ShownDifference, TestReport, folded, summary};
 use crate::diff::changed;
 use crate::room::Room;
 use crate::terminal::{KEY, Styled};
@@ -13,7 +13,7 @@ use crate::words::joined;
 
 /// The results for people.
 #[must_use]
-pub fn text(report: &Report) -> Styled {
+pub fn text(report: &TestReport) -> Styled {
     let mut text = Styled::default();
     let mut room = Room::default();
     // Both are in the order of their first cases.
@@ -97,7 +97,7 @@ fn written(case: &Case, was_there: bool, clear: bool) -> String {
 
 /// The differences of one case.
 #[must_use]
-pub fn differences(report: &Report, case: &Case) -> Styled {
+pub fn differences(report: &TestReport, case: &Case) -> Styled {
     let mut text = Styled::default();
     if let CaseOutcome::Differs(differences) = &case.outcome {
         let secrets = report.secrets(case);
@@ -119,7 +119,7 @@ fn difference(shown: &ShownDifference, text: &mut Styled) {
 }
 
 /// The skipped cases, by reason.
-fn skipped(report: &Report) -> Vec<(&str, Vec<String>)> {
+fn skipped(report: &TestReport) -> Vec<(&str, Vec<String>)> {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for case in &report.cases {
         if let CaseOutcome::Skipped(reason) = &case.outcome {

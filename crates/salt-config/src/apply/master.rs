@@ -5,7 +5,7 @@ use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 
 use super::super::Surroundings;
-use super::super::layer::Layer;
+use super::super::layer::OptionLayer;
 use super::Applying;
 use mapstack_diagnostic::Result;
 
@@ -29,7 +29,7 @@ const PATHS: [&str; 11] = [
 /// Put a master's options into force.
 pub fn master<'a>(
     defaults: &Map,
-    set: &'a Layer,
+    set: &'a OptionLayer,
     surroundings: &'a Surroundings,
 ) -> Result<Applying<'a>> {
     let mut it = Applying::new(defaults, set, surroundings, MASTER, "salt-master");

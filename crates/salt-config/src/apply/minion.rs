@@ -3,7 +3,7 @@
 use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 
-use super::super::layer::Layer;
+use super::super::layer::OptionLayer;
 use super::super::paths::{directory, name};
 use super::super::{Kind, Surroundings};
 use super::Applying;
@@ -22,7 +22,7 @@ const PATHS: &[&str] = &[
 pub fn minion<'a>(
     kind: Kind,
     defaults: &Map,
-    set: &'a Layer,
+    set: &'a OptionLayer,
     surroundings: &'a Surroundings,
 ) -> Result<Applying<'a>> {
     let program = if kind == Kind::Proxy {

@@ -11,14 +11,14 @@ use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Key, Map, Value};
 
 use super::Surroundings;
-use super::layer::Layer;
+use super::layer::OptionLayer;
 use super::paths::{below_root, has_drive, is_address, name};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 
 /// Options on their way into force.
 pub(super) struct Applying<'a> {
     pub options: Map,
-    set: &'a Layer,
+    set: &'a OptionLayer,
     surroundings: &'a Surroundings,
     pub warnings: Vec<Diagnostic>,
 }
@@ -27,7 +27,7 @@ impl<'a> Applying<'a> {
     /// The defaults under what files set.
     fn new(
         defaults: &Map,
-        set: &'a Layer,
+        set: &'a OptionLayer,
         surroundings: &'a Surroundings,
         role: &str,
         program: &str,
@@ -69,7 +69,7 @@ impl<'a> Applying<'a> {
         self.set
             .settings(&Key::from(option))
             .last()
-            .map(super::file::Setting::place)
+            .map(super::file::OptionPlace::place)
     }
 
     /// The place of an entry in an option's mapping.

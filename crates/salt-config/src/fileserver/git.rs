@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use mapstack_loader::git::{
-    GitFs, MissingRef, Origin, RefType, Refspec, Remote, Saltenv, UnusedSetting,
+    GitFs, MissingRef, RefType, Refspec, Remote, RemoteSource, Saltenv, UnusedSetting,
 };
-use mapstack_loader::{LoadError, Names, without_login};
+use mapstack_loader::{LoadError, NamePatterns, without_login};
 use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};
@@ -18,7 +18,7 @@ use mapstack_render::expr_match;
 #[derive(Debug, Clone)]
 pub struct GitRemote {
     /// The way to the repository.
-    pub origin: Origin,
+    pub origin: RemoteSource,
     /// The part of it that is served, and how.
     pub remote: Remote,
 }
@@ -264,7 +264,7 @@ fn url_and_options(options: &mut Options<'_>, item: &Value) -> Result<Option<(St
                 );
             }
             let known: Vec<&str> = SHARED.into_iter().chain(OWN).collect();
-            let own = own_options(&Origin::new(&url).shown(), own, &known)?;
+            let own = own_options(&RemoteSource::new(&url).shown(), own, &known)?;
             (url, own)
         }
         other => (other.to_string(), Vec::new()),
@@ -278,7 +278,7 @@ pub(super) fn is_used(options: &mut Options<'_>, url: &str, help: &str, how: &st
     if let Some(why) = why_not_a_remote(url) {
         let message = format!(
             "the remote '{}' is left out, as in Salt: {why}",
-            Origin::new(url).shown()
+            RemoteSource::new(url).shown()
         );
         options.warn_of(message, help);
         return false;
@@ -457,7 +457,7 @@ fn refspecs(given: Option<&Value>, what: &str) -> Result<Vec<Refspec>> {
 }
 
 /// Advice if a remote's repository is missing.
-fn if_missing(origin: &Origin, settings: &BTreeMap<String, Value>, shown: &str) -> String {
+fn if_missing(origin: &RemoteSource, settings: &BTreeMap<String, Value>, shown: &str) -> String {
     let is_of_fetching = |name: &String| OF_FETCHING.contains(&name.as_str());
     match origin.local() {
         Some(path) => format!(
@@ -489,17 +489,17 @@ pub(super) fn remote(
             .unwrap_or_default()
     };
     let is_on = |name: &str, default| settings.get(name).map_or(default, Value::truthy);
-    let shown = Origin::new(&url).shown();
+    let shown = RemoteSource::new(&url).shown();
     let what = format!("the remote '{shown}'");
     let refspecs = refspecs(settings.get("refspecs"), &what)?;
-    let origin = Origin {
+    let origin = RemoteSource {
         user: text("user"),
         password: text("password"),
         insecure_auth: is_on("insecure_auth", false),
         ssl_verify: is_on("ssl_verify", true),
         proxy: text("proxy"),
         refspecs: refspecs.clone(),
-        ..Origin::new(url)
+        ..RemoteSource::new(url)
     };
     for name in KEYS {
         if settings.get(name).is_some_and(Value::truthy) {
@@ -558,11 +558,11 @@ fn ref_types(value: Option<&Value>, what: &str) -> Result<Vec<RefType>> {
 }
 
 /// Salt's `check_whitelist_blacklist`: each item is a shell pattern, a regular expression, or both.
-fn exposed(whitelist: Vec<String>, blacklist: Vec<String>) -> Names {
+fn exposed(whitelist: Vec<String>, blacklist: Vec<String>) -> NamePatterns {
     if whitelist.is_empty() && blacklist.is_empty() {
-        return Names::default();
+        return NamePatterns::default();
     }
-    Names::new(move |saltenv| {
+    NamePatterns::new(move |saltenv| {
         let is_in = |list: &[String]| list.iter().any(|pattern| expr_match(saltenv, pattern));
         !is_in(&blacklist) && (whitelist.is_empty() || is_in(&whitelist))
     })

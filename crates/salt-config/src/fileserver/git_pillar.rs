@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mapstack_loader::Names;
-use mapstack_loader::git::{Origin, RefType, Remote, Saltenv};
+use mapstack_loader::NamePatterns;
+use mapstack_loader::git::{RefType, Remote, RemoteSource, Saltenv};
 use mapstack_value::{Map, Value};
 
 use super::git::{defaults, distinct, git_remotes, is_used, own_options, remote, without_options};
@@ -43,7 +43,7 @@ const DYNAMIC: &str = "__env__";
 #[derive(Debug, Clone)]
 pub struct PillarRemote {
     /// The way to the repository.
-    pub origin: Origin,
+    pub origin: RemoteSource,
     remote: Remote,
     branch: String,
     env: String,
@@ -108,7 +108,7 @@ pub fn pillar_remotes(
         let (branch, url) = branch_and_url(&id);
         let branch = branch.map_or_else(|| text(&options, "branch", "master"), ToOwned::to_owned);
         if branch != DYNAMIC && own.iter().any(|(name, _)| name == "base") {
-            let shown = Origin::new(url).shown();
+            let shown = RemoteSource::new(url).shown();
             let message = format!("the remote '{shown}' has `base`, and its branch is '{branch}'");
             return Err(error(message).help("only a remote with the branch __env__ has a `base`"));
         }
@@ -161,9 +161,9 @@ fn all_pillar_remotes(
 ///
 /// # Errors
 /// As [`git_remotes`] and [`pillar_remotes`].
-pub fn origins(options: &Map, mirrors: &Path) -> Result<(Vec<Origin>, Vec<Diagnostic>)> {
+pub fn origins(options: &Map, mirrors: &Path) -> Result<(Vec<RemoteSource>, Vec<Diagnostic>)> {
     let (pillars, mut warnings) = all_pillar_remotes(options, mirrors)?;
-    let mut origins: Vec<Origin> = pillars.into_iter().map(|remote| remote.origin).collect();
+    let mut origins: Vec<RemoteSource> = pillars.into_iter().map(|remote| remote.origin).collect();
     let has_gitfs = options.get("gitfs_remotes").is_some_and(Value::truthy);
     if has_gitfs || origins.is_empty() {
         let (remotes, heard) = git_remotes(options, mirrors)?;
@@ -219,7 +219,7 @@ impl PillarDirectory {
             disable_saltenv_mapping: true,
             // Salt checks out a branch or a tag.
             ref_types: vec![RefType::Branch, RefType::Tag],
-            exposed: Names::new(move |name| name == only),
+            exposed: NamePatterns::new(move |name| name == only),
             saltenvs: [(saltenv.to_owned(), own)].into_iter().collect(),
             ..self.remote.clone()
         }
@@ -260,7 +260,7 @@ fn remote_and_options(
                 return Ok(None);
             };
             let id = id.to_string();
-            let shown = Origin::new(branch_and_url(&id).1).shown();
+            let shown = RemoteSource::new(branch_and_url(&id).1).shown();
             if item.len() > 1 {
                 let message = format!("options are beside the remote '{shown}', not below it");
                 return Err(

@@ -1,6 +1,6 @@
 //! The backend `roots`: directories.
 
-use mapstack_loader::{Fnmatch, Names, Roots};
+use mapstack_loader::{Fnmatch, NamePatterns, Roots};
 use mapstack_value::{Key, Value};
 
 use super::RootDirectory;
@@ -48,7 +48,7 @@ pub(super) fn directories(options: &mut Options<'_>) -> Result<Vec<RootDirectory
 }
 
 /// The files that are not there (Salt: `salt.fileserver.is_file_ignored`).
-fn ignored(options: &mut Options<'_>) -> Result<Option<Names>> {
+fn ignored(options: &mut Options<'_>) -> Result<Option<NamePatterns>> {
     let mut expressions = options.texts("file_ignore_regex")?;
     let patterns = options.texts("file_ignore_glob")?;
     let patterns: Vec<Fnmatch> = patterns
@@ -71,7 +71,7 @@ fn ignored(options: &mut Options<'_>) -> Result<Option<Names>> {
     if expressions.is_empty() && patterns.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Names::new(move |path| {
+    Ok(Some(NamePatterns::new(move |path| {
         expressions
             .iter()
             .any(|expression| regex_matches(expression, path, false, false).unwrap_or(false))

@@ -10,7 +10,7 @@ use mapstack_jinja::Filters;
 use mapstack_jinja::Vm;
 use mapstack_jinja::ast::BinaryOp;
 use mapstack_jinja::call::{
-    Function, attribute, clamped, flag, index_of, no_attribute, pair, plain,
+    FilterFunction, attribute, clamped, flag, index_of, no_attribute, pair, plain,
 };
 use mapstack_jinja::filters::number::int_of;
 
@@ -425,7 +425,7 @@ struct Encoder {
 }
 
 impl Encoder {
-    fn bind(function: Function, args: CallArgs) -> Result<Self> {
+    fn bind(function: FilterFunction, args: CallArgs) -> Result<Self> {
         let names = [
             "encoding",
             "errors",

@@ -41,7 +41,7 @@ struct StateArguments {
 
 /// Names, each once.
 #[derive(Default)]
-struct Names {
+struct DistinctNames {
     all: Vec<Obj>,
     /// Those that can be keys.
     keys: HashSet<Key>,
@@ -49,7 +49,7 @@ struct Names {
     rest: Vec<Obj>,
 }
 
-impl Names {
+impl DistinctNames {
     fn add(&mut self, budget: &Budget<'_>, name: Obj) -> Result<()> {
         let is_new = match hash_key(&name) {
             Ok(key) => self.keys.insert(key),
@@ -123,7 +123,7 @@ impl MinionCompile<'_> {
             }
         }
         chunk.insert("__id__", Obj::from(id));
-        let (mut function, mut names) = (None, Names::default());
+        let (mut function, mut names) = (None, DistinctNames::default());
         for arg in items(self.budget, args)? {
             match &arg {
                 Obj::Str(_) | Obj::Markup(_) => drop(function.get_or_insert(arg)),
@@ -148,7 +148,7 @@ impl MinionCompile<'_> {
         name: &Key,
         value: Obj,
         id: &Key,
-        names: &mut Names,
+        names: &mut DistinctNames,
     ) -> Result<()> {
         match name.as_str() {
             Some("names") => {

@@ -17,13 +17,13 @@ impl Mutual {
     }
 
     /// Add a requisite. True if what it names requires the ID, too.
-    pub fn add(&mut self, id: &Key, module: &Key, name: Key, of: Key) -> bool {
+    pub fn add(&mut self, id: &Key, module: &Key, name: &Key, of: &Key) -> bool {
         let own = self.0.entry(id.clone()).or_default();
         own.insert(name.clone(), of.clone());
-        let Some(other) = self.0.get(&name) else {
+        let Some(other) = self.0.get(name) else {
             return false;
         };
         let is_back = other.get(id) == Some(module);
-        is_back && other.get(&Key::from("state")) == Some(&of)
+        is_back && other.get(&Key::from("state")) == Some(of)
     }
 }

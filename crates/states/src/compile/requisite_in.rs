@@ -38,7 +38,7 @@ impl GivingState<'_> {
 
 /// The arguments that a state shares: all, or only requisites.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum SharedPart {
     All,
     Requisites,
 }
@@ -316,10 +316,10 @@ impl MinionCompile<'_> {
         given: &mut RequisiteInData,
     ) -> Result<()> {
         for target in &*earlier {
-            self.share_arguments(giver, target, Part::Requisites, given)?;
+            self.share_arguments(giver, target, SharedPart::Requisites, given)?;
         }
         for target in more {
-            if self.share_arguments(giver, &target, Part::All, given)? {
+            if self.share_arguments(giver, &target, SharedPart::All, given)? {
                 earlier.push(target);
             }
         }
@@ -332,7 +332,7 @@ impl MinionCompile<'_> {
         &self,
         giver: &GivingState<'_>,
         (name, module): &(Obj, Key),
-        part: Part,
+        part: SharedPart,
         given: &mut RequisiteInData,
     ) -> Result<bool> {
         self.budget.burn(1)?;
@@ -351,7 +351,7 @@ impl MinionCompile<'_> {
             for (name, arg) in self.shared_arguments(giver.high, from, &known)? {
                 let is_requisite = name.as_str().is_some_and(is_requisite);
                 has_requisites |= is_requisite;
-                if is_requisite || part == Part::All {
+                if is_requisite || part == SharedPart::All {
                     list(&args)?.change(|args| args.push(arg));
                 }
             }

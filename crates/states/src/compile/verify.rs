@@ -10,13 +10,13 @@ use super::refusal::{Refusal, RefusalKind as Kind, Result, exception, path_of};
 use super::work::MinionCompile;
 
 /// A state module of a state, whose arguments are looked at.
-struct Place<'p> {
+struct ModulePlace<'p> {
     id: &'p Key,
     module: &'p Key,
     body: &'p Obj,
 }
 
-impl Place<'_> {
+impl ModulePlace<'_> {
     fn sls(&self) -> Result<String> {
         sls_of(self.body)
     }
@@ -66,7 +66,7 @@ impl MinionCompile<'_> {
                 if is_internal(&module)? {
                     continue;
                 }
-                let place = Place {
+                let place = ModulePlace {
                     id: &id,
                     module: &module,
                     body: &body,
@@ -79,7 +79,7 @@ impl MinionCompile<'_> {
 
     fn verify_arguments(
         &mut self,
-        place: &Place<'_>,
+        place: &ModulePlace<'_>,
         args: &Obj,
         mut mutual: Option<&mut Mutual>,
     ) -> Result<()> {
@@ -136,7 +136,7 @@ impl MinionCompile<'_> {
         Ok(())
     }
 
-    fn verify_function(&mut self, place: &Place<'_>, name: &str) -> Result<()> {
+    fn verify_function(&mut self, place: &ModulePlace<'_>, name: &str) -> Result<()> {
         if name.trim().contains(' ') {
             let message = format!("the function '{name}' of '{}' has a space", place.id);
             let refusal = place.refusal(Kind::FunctionWithSpace, message)?;
@@ -147,7 +147,7 @@ impl MinionCompile<'_> {
 
     fn verify_argument(
         &mut self,
-        place: &Place<'_>,
+        place: &ModulePlace<'_>,
         arg: &DictRef,
         mut mutual: Option<&mut Mutual>,
     ) -> Result<()> {
@@ -189,7 +189,7 @@ impl MinionCompile<'_> {
 
     fn verify_requisite(
         &mut self,
-        place: &Place<'_>,
+        place: &ModulePlace<'_>,
         name: &str,
         requisite: &Obj,
         mutual: Option<&mut Mutual>,
@@ -221,7 +221,7 @@ impl MinionCompile<'_> {
             return Ok(());
         }
         if let Some(mutual) = mutual
-            && mutual.add(place.id, place.module, key(&wanted)?, module)
+            && mutual.add(place.id, place.module, &key(&wanted)?, &module)
         {
             let other = described(&wanted);
             let message = format!(

@@ -21,9 +21,9 @@ pub fn has_magic(text: &str) -> bool {
 /// assert!(Fnmatch::new("web[0-9]*").matches("web12.example.org"));
 /// assert!(!Fnmatch::new("web[!0-9]").matches("web1"));
 /// ```
-pub struct Fnmatch(Vec<Part>);
+pub struct Fnmatch(Vec<PatternPart>);
 
-enum Part {
+enum PatternPart {
     Many,
     One,
     Char(char),
@@ -44,21 +44,21 @@ impl Fnmatch {
             at += 1;
             parts.push(match c {
                 '*' => {
-                    if matches!(parts.last(), Some(Part::Many)) {
+                    if matches!(parts.last(), Some(PatternPart::Many)) {
                         continue;
                     }
-                    Part::Many
+                    PatternPart::Many
                 }
-                '?' => Part::One,
+                '?' => PatternPart::One,
                 '[' => match set_end(&chars, at) {
                     Some(end) => {
                         let inside = chars.get(at..end).unwrap_or_default();
                         at = end + 1;
                         set(inside)
                     }
-                    None => Part::Char('['),
+                    None => PatternPart::Char('['),
                 },
-                c => Part::Char(c),
+                c => PatternPart::Char(c),
             });
         }
         Fnmatch(parts)
@@ -71,7 +71,7 @@ impl Fnmatch {
         fits(
             &self.0,
             &name,
-            |part| matches!(part, Part::Many),
+            |part| matches!(part, PatternPart::Many),
             |part, c| part.takes(*c),
         )
     }
@@ -126,13 +126,13 @@ fn fits<P, C>(
     }
 }
 
-impl Part {
+impl PatternPart {
     fn takes(&self, c: char) -> bool {
         match self {
-            Part::Many => false,
-            Part::One => true,
-            Part::Char(own) => *own == c,
-            Part::Set { negated, ranges } => {
+            PatternPart::Many => false,
+            PatternPart::One => true,
+            PatternPart::Char(own) => *own == c,
+            PatternPart::Set { negated, ranges } => {
                 ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
             }
         }
@@ -151,7 +151,7 @@ fn set_end(chars: &[char], at: usize) -> Option<usize> {
         .map(|i| from + i)
 }
 
-fn set(set: &[char]) -> Part {
+fn set(set: &[char]) -> PatternPart {
     let mut chunks = chunks(set);
     // A range that ends before it begins has no members, not even its ends.
     for i in (1..chunks.len()).rev() {
@@ -174,7 +174,7 @@ fn set(set: &[char]) -> Part {
             ranges.push((*low, *high));
         }
     }
-    Part::Set { negated, ranges }
+    PatternPart::Set { negated, ranges }
 }
 
 /// A set cut at the hyphens that make ranges: each is between two characters.

@@ -2,7 +2,7 @@
 
 /// The ends to strip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum StripEnds {
     /// `lstrip`
     Left,
     /// `rstrip`
@@ -14,17 +14,17 @@ pub enum Side {
 /// Take the characters of a class off the ends.
 ///
 /// ```
-/// use mapstack_value::pytext::split::{Side, strip};
-/// assert_eq!(strip("xxa", Side::Left, |c| c == 'x'), "a");
+/// use mapstack_value::pytext::split::{StripEnds, strip};
+/// assert_eq!(strip("xxa", StripEnds::Left, |c| c == 'x'), "a");
 /// ```
 #[must_use]
-pub fn strip(s: &str, side: Side, class: impl Fn(char) -> bool) -> &str {
-    let s = if side == Side::Right {
+pub fn strip(s: &str, side: StripEnds, class: impl Fn(char) -> bool) -> &str {
+    let s = if side == StripEnds::Right {
         s
     } else {
         s.trim_start_matches(&class)
     };
-    if side == Side::Left {
+    if side == StripEnds::Left {
         s
     } else {
         s.trim_end_matches(&class)
@@ -44,7 +44,11 @@ pub fn by_space(s: &str, most: usize, from_right: bool, space: fn(char) -> bool)
     loop {
         rest = strip(
             rest,
-            if from_right { Side::Right } else { Side::Left },
+            if from_right {
+                StripEnds::Right
+            } else {
+                StripEnds::Left
+            },
             space,
         );
         if rest.is_empty() {

@@ -24,7 +24,7 @@ pub(super) struct Emitter<'o> {
     options: &'o DumpOptions,
     out: String,
     /// Collections that have not ended, outermost first.
-    levels: Vec<Level>,
+    levels: Vec<EmitterLevel>,
     /// The number of them in brackets.
     flow_levels: usize,
     /// Columns before a new line's content; `None` outside of every collection.
@@ -36,7 +36,7 @@ pub(super) struct Emitter<'o> {
     indention: bool,
 }
 
-struct Level {
+struct EmitterLevel {
     layout: Layout,
     indent_outside: Option<usize>,
     /// Nodes written so far; in mappings, keys and values.
@@ -212,7 +212,7 @@ impl<'o> Emitter<'o> {
             }
             Layout::BlockMapping => self.increase_indent(false, false),
         }
-        self.levels.push(Level {
+        self.levels.push(EmitterLevel {
             layout,
             indent_outside,
             written: 0,

@@ -181,7 +181,7 @@ pub fn dump(value: &Value, options: &DumpOptions) -> String {
         HashMap::new()
     };
     let mut emitter = Emitter::new(options);
-    let mut open = vec![vec![Item::Value(value)].into_iter()];
+    let mut open = vec![vec![DumpNode::Value(value)].into_iter()];
     while let Some(items) = open.last_mut() {
         match items.next() {
             Some(item) => open.extend(emit(&item, options, &mut emitter, &mut anchors)),
@@ -202,7 +202,7 @@ pub fn dump(value: &Value, options: &DumpOptions) -> String {
 
 /// A part that is printed as one node.
 #[derive(Clone, Copy)]
-enum Item<'v> {
+enum DumpNode<'v> {
     Value(&'v Value),
     Key(&'v Key),
     /// The value of a set's element.
@@ -210,11 +210,11 @@ enum Item<'v> {
 }
 
 /// A collection's items in the order they are printed; keys and values take turns.
-type Items<'v> = std::vec::IntoIter<Item<'v>>;
+type Items<'v> = std::vec::IntoIter<DumpNode<'v>>;
 
 /// Print one node; the items of a collection are left to the caller.
 fn emit<'v>(
-    item: &Item<'v>,
+    item: &DumpNode<'v>,
     options: &DumpOptions,
     emitter: &mut Emitter<'_>,
     anchors: &mut HashMap<usize, Anchor>,
@@ -233,36 +233,38 @@ fn emit<'v>(
         known.printed = true;
     }
     let items = items(item, options);
-    let leaf = |item: &Item<'_>| scalar(item, options).is_some_and(|scalar| !scalar.binary);
+    let leaf = |item: &DumpNode<'_>| scalar(item, options).is_some_and(|scalar| !scalar.binary);
     let short = match options.flow_leaves && items.iter().all(leaf) {
         _ if items.is_empty() => Short::Empty,
         true => Short::Leaf,
         false => Short::No,
     };
     match item {
-        Item::Value(Value::Set(_)) => emitter.begin_mapping(anchor, Some("!!set"), short),
-        Item::Value(Value::Map(_)) => emitter.begin_mapping(anchor, None, short),
+        DumpNode::Value(Value::Set(_)) => emitter.begin_mapping(anchor, Some("!!set"), short),
+        DumpNode::Value(Value::Map(_)) => emitter.begin_mapping(anchor, None, short),
         _ => emitter.begin_sequence(anchor, short),
     }
     Some(items.into_iter())
 }
 
 /// A scalar's text and type; `None` for collections.
-fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
+fn scalar<'v>(item: &DumpNode<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
     Some(match *item {
-        Item::Null | Item::Value(Value::None) | Item::Key(Key::None) => Scalar::plain("null"),
-        Item::Value(Value::Bool(b)) | Item::Key(Key::Bool(b)) => {
+        DumpNode::Null | DumpNode::Value(Value::None) | DumpNode::Key(Key::None) => {
+            Scalar::plain("null")
+        }
+        DumpNode::Value(Value::Bool(b)) | DumpNode::Key(Key::Bool(b)) => {
             Scalar::plain(if *b { "true" } else { "false" })
         }
-        Item::Value(Value::Int(i)) | Item::Key(Key::Int(i)) => Scalar::plain(i.to_string()),
-        Item::Value(Value::Float(f)) | Item::Key(Key::Float(f)) => Scalar::plain(float(*f)),
-        Item::Value(Value::Str(s)) | Item::Key(Key::Str(s)) => {
+        DumpNode::Value(Value::Int(i)) | DumpNode::Key(Key::Int(i)) => Scalar::plain(i.to_string()),
+        DumpNode::Value(Value::Float(f)) | DumpNode::Key(Key::Float(f)) => Scalar::plain(float(*f)),
+        DumpNode::Value(Value::Str(s)) | DumpNode::Key(Key::Str(s)) => {
             Scalar::text(s, implicit(s) == Tag::Str)
         }
-        Item::Value(Value::Bytes(b)) | Item::Key(Key::Bytes(b)) => {
+        DumpNode::Value(Value::Bytes(b)) | DumpNode::Key(Key::Bytes(b)) => {
             Scalar::binary(base64::encode_lines(b))
         }
-        Item::Value(Value::Map(m))
+        DumpNode::Value(Value::Map(m))
             if options.unknown_as_null
                 && matches!(m.kind(), MapKind::Aggregate | MapKind::Bunch) =>
         {
@@ -272,18 +274,18 @@ fn scalar<'v>(item: &Item<'v>, options: &DumpOptions) -> Option<Scalar<'v>> {
     })
 }
 
-fn items<'v>(item: &Item<'v>, options: &DumpOptions) -> Vec<Item<'v>> {
+fn items<'v>(item: &DumpNode<'v>, options: &DumpOptions) -> Vec<DumpNode<'v>> {
     match *item {
-        Item::Value(Value::List(list)) => list.iter().map(Item::Value).collect(),
-        Item::Value(Value::Tuple(tuple)) => tuple.iter().map(Item::Value).collect(),
-        Item::Key(Key::Tuple(tuple)) => tuple.iter().map(Item::Key).collect(),
-        Item::Value(Value::Map(map)) => entries(map, options)
+        DumpNode::Value(Value::List(list)) => list.iter().map(DumpNode::Value).collect(),
+        DumpNode::Value(Value::Tuple(tuple)) => tuple.iter().map(DumpNode::Value).collect(),
+        DumpNode::Key(Key::Tuple(tuple)) => tuple.iter().map(DumpNode::Key).collect(),
+        DumpNode::Value(Value::Map(map)) => entries(map, options)
             .into_iter()
-            .flat_map(|(k, v)| [Item::Key(k), Item::Value(v)])
+            .flat_map(|(k, v)| [DumpNode::Key(k), DumpNode::Value(v)])
             .collect(),
-        Item::Value(Value::Set(set)) => elements(set, options)
+        DumpNode::Value(Value::Set(set)) => elements(set, options)
             .into_iter()
-            .flat_map(|k| [Item::Key(k), Item::Null])
+            .flat_map(|k| [DumpNode::Key(k), DumpNode::Null])
             .collect(),
         _ => Vec::new(),
     }
@@ -317,7 +319,7 @@ struct Anchor {
 fn anchors(value: &Value, options: &DumpOptions) -> HashMap<usize, Anchor> {
     let mut anchors: HashMap<usize, Anchor> = HashMap::new();
     let mut numbered = 0;
-    let mut open = vec![vec![Item::Value(value)].into_iter()];
+    let mut open = vec![vec![DumpNode::Value(value)].into_iter()];
     while let Some(items_left) = open.last_mut() {
         let Some(item) = items_left.next() else {
             open.pop();
@@ -345,12 +347,12 @@ fn anchors(value: &Value, options: &DumpOptions) -> HashMap<usize, Anchor> {
 }
 
 /// The identity of a collection; the empty tuple has none.
-fn address(item: &Item<'_>) -> Option<usize> {
+fn address(item: &DumpNode<'_>) -> Option<usize> {
     match item {
-        Item::Value(Value::List(list)) => Some(list.address()),
-        Item::Value(Value::Map(map)) => Some(map.address()),
-        Item::Value(Value::Set(set)) => Some(set.address()),
-        Item::Value(Value::Tuple(tuple)) if !tuple.is_empty() => Some(tuple.as_ptr() as usize),
+        DumpNode::Value(Value::List(list)) => Some(list.address()),
+        DumpNode::Value(Value::Map(map)) => Some(map.address()),
+        DumpNode::Value(Value::Set(set)) => Some(set.address()),
+        DumpNode::Value(Value::Tuple(tuple)) if !tuple.is_empty() => Some(tuple.as_ptr() as usize),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Line<'t> {
 }
 
 /// All lines of a text, split where YAML splits them.
-pub(super) struct Lines<'t>(Vec<Line<'t>>);
+pub(super) struct TextLines<'t>(Vec<Line<'t>>);
 
 impl<'t> Line<'t> {
     /// Blanks before the content.
@@ -101,7 +101,7 @@ impl<'t> Line<'t> {
     }
 }
 
-impl<'t> Lines<'t> {
+impl<'t> TextLines<'t> {
     pub fn of(text: &'t str) -> Self {
         let (mut lines, mut start) = (Vec::new(), 0);
         let mut chars = text.char_indices().peekable();
@@ -124,7 +124,7 @@ impl<'t> Lines<'t> {
             start,
             text: &text[start..],
         });
-        Lines(lines)
+        TextLines(lines)
     }
 
     pub fn get(&self, line: usize) -> Option<&Line<'t>> {

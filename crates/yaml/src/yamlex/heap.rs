@@ -13,35 +13,35 @@ pub(super) type ObjectId = usize;
 
 /// A value under a key, and the place of the key.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct PlacedValue {
     pub object: ObjectId,
     pub mark: Mark,
 }
 
 /// The types of mappings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MappingKind {
     /// `dict`, from `!!map`.
     Plain,
     Ordered,
     Aggregate,
 }
 
-pub(super) type Entries = IndexMap<Key, Entry, foldhash::fast::RandomState>;
+pub(super) type Entries = IndexMap<Key, PlacedValue, foldhash::fast::RandomState>;
 
 /// An object.
-pub(super) enum Item {
+pub(super) enum HeapObject {
     Scalar(Value),
     /// A list, and whether it is an aggregate.
     List(Vec<ObjectId>, bool),
-    Map(Kind, Entries),
+    Map(MappingKind, Entries),
     /// A set; the entries have the places of its members.
     Set(Entries),
     Pair([ObjectId; 2]),
 }
 
 pub(super) struct Heap {
-    objects: Vec<(Item, Mark)>,
+    objects: Vec<(HeapObject, Mark)>,
     /// The steps left for copying and comparing by joins.
     left: usize,
     steps: usize,
@@ -60,18 +60,18 @@ impl Heap {
         }
     }
 
-    pub fn add(&mut self, item: Item, mark: Mark) -> ObjectId {
+    pub fn add(&mut self, item: HeapObject, mark: Mark) -> ObjectId {
         self.objects.push((item, mark));
         self.objects.len() - 1
     }
 
-    pub fn item(&self, id: ObjectId) -> &Item {
+    pub fn item(&self, id: ObjectId) -> &HeapObject {
         &self.objects[id].0
     }
 
-    pub fn insert(&mut self, id: ObjectId, key: Key, entry: Entry) {
+    pub fn insert(&mut self, id: ObjectId, key: Key, entry: PlacedValue) {
         match &mut self.objects[id].0 {
-            Item::Map(_, entries) | Item::Set(entries) => {
+            HeapObject::Map(_, entries) | HeapObject::Set(entries) => {
                 entries.insert(key, entry);
             }
             _ => {}
@@ -79,19 +79,19 @@ impl Heap {
     }
 
     pub fn push(&mut self, id: ObjectId, item: ObjectId) {
-        if let Item::List(items, _) = &mut self.objects[id].0 {
+        if let HeapObject::List(items, _) = &mut self.objects[id].0 {
             items.push(item);
         }
     }
 
     /// An object as a key.
-    pub fn key(&self, id: ObjectId) -> Result<Key, mapstack_value::Kind> {
-        use mapstack_value::Kind;
+    pub fn key(&self, id: ObjectId) -> Result<Key, mapstack_value::ValueKind> {
+        use mapstack_value::ValueKind;
         match self.item(id) {
-            Item::Scalar(value) => Key::try_from(value).map_err(|e| e.kind),
-            Item::List(..) | Item::Pair(_) => Err(Kind::List),
-            Item::Map(..) => Err(Kind::Map),
-            Item::Set(..) => Err(Kind::Set),
+            HeapObject::Scalar(value) => Key::try_from(value).map_err(|e| e.kind),
+            HeapObject::List(..) | HeapObject::Pair(_) => Err(ValueKind::List),
+            HeapObject::Map(..) => Err(ValueKind::Map),
+            HeapObject::Set(..) => Err(ValueKind::Set),
         }
     }
 
@@ -113,14 +113,15 @@ impl Heap {
     pub fn joined(&mut self, old: ObjectId, new: ObjectId, at: Mark) -> Result<ObjectId, Error> {
         let mark = self.objects[new].1;
         match (self.item(old), self.item(new)) {
-            (Item::Map(old_kind, known), Item::Map(new_kind, given)) => {
-                let both = *old_kind == Kind::Aggregate && *new_kind == Kind::Aggregate;
+            (HeapObject::Map(old_kind, known), HeapObject::Map(new_kind, given)) => {
+                let both =
+                    *old_kind == MappingKind::Aggregate && *new_kind == MappingKind::Aggregate;
                 let (kind, mut entries) = if both {
                     (*old_kind, known.clone())
                 } else {
                     (*new_kind, given.clone())
                 };
-                let meeting: Vec<(Key, Entry, Option<ObjectId>)> = given
+                let meeting: Vec<(Key, PlacedValue, Option<ObjectId>)> = given
                     .iter()
                     .map(|(key, entry)| (key.clone(), *entry, known.get(key).map(|e| e.object)))
                     .collect();
@@ -131,9 +132,9 @@ impl Heap {
                     }
                     entries.insert(key, entry);
                 }
-                Ok(self.add(Item::Map(kind, entries), mark))
+                Ok(self.add(HeapObject::Map(kind, entries), mark))
             }
-            (Item::List(known, true), Item::List(given, true)) => {
+            (HeapObject::List(known, true), HeapObject::List(given, true)) => {
                 let (mut items, given) = (known.clone(), given.clone());
                 self.spend(items.len() + given.len(), at)?;
                 let members = self.members(&items);
@@ -142,15 +143,19 @@ impl Heap {
                         items.push(item);
                     }
                 }
-                Ok(self.add(Item::List(items, true), mark))
+                Ok(self.add(HeapObject::List(items, true), mark))
             }
             (_, new) => {
                 let (copy, steps) = match new {
-                    Item::Scalar(value) => (Item::Scalar(value.clone()), 0),
-                    Item::List(items, kind) => (Item::List(items.clone(), *kind), items.len()),
-                    Item::Map(kind, entries) => (Item::Map(*kind, entries.clone()), entries.len()),
-                    Item::Set(entries) => (Item::Set(entries.clone()), entries.len()),
-                    Item::Pair(pair) => (Item::Pair(*pair), 0),
+                    HeapObject::Scalar(value) => (HeapObject::Scalar(value.clone()), 0),
+                    HeapObject::List(items, kind) => {
+                        (HeapObject::List(items.clone(), *kind), items.len())
+                    }
+                    HeapObject::Map(kind, entries) => {
+                        (HeapObject::Map(*kind, entries.clone()), entries.len())
+                    }
+                    HeapObject::Set(entries) => (HeapObject::Set(entries.clone()), entries.len()),
+                    HeapObject::Pair(pair) => (HeapObject::Pair(*pair), 0),
                 };
                 self.spend(steps, at)?;
                 Ok(self.add(copy, mark))
@@ -169,8 +174,8 @@ impl Heap {
     /// A scalar as a key, but NaN.
     fn simple_key(&self, id: ObjectId) -> Option<Key> {
         match self.item(id) {
-            Item::Scalar(value) if is_nan(value) => None,
-            Item::Scalar(value) => Key::try_from(value).ok(),
+            HeapObject::Scalar(value) if is_nan(value) => None,
+            HeapObject::Scalar(value) => Key::try_from(value).ok(),
             _ => None,
         }
     }
@@ -199,16 +204,20 @@ impl Heap {
             return Ok(true);
         }
         let pairs: Vec<(ObjectId, ObjectId)> = match (self.item(a), self.item(b)) {
-            (Item::Scalar(a), Item::Scalar(b)) => return Ok(a == b || (is_nan(a) && is_nan(b))),
-            (Item::Set(a), Item::Set(b)) => {
+            (HeapObject::Scalar(a), HeapObject::Scalar(b)) => {
+                return Ok(a == b || (is_nan(a) && is_nan(b)));
+            }
+            (HeapObject::Set(a), HeapObject::Set(b)) => {
                 return Ok(a.len() == b.len() && a.keys().all(|key| b.contains_key(key)));
             }
-            (Item::Pair(a), Item::Pair(b)) => a.iter().copied().zip(b.iter().copied()).collect(),
-            (Item::List(a, _), Item::List(b, _)) if a.len() == b.len() => {
+            (HeapObject::Pair(a), HeapObject::Pair(b)) => {
                 a.iter().copied().zip(b.iter().copied()).collect()
             }
-            (Item::Map(a_kind, a), Item::Map(b_kind, b)) if a.len() == b.len() => {
-                let is_ordered = *a_kind != Kind::Plain && *b_kind != Kind::Plain;
+            (HeapObject::List(a, _), HeapObject::List(b, _)) if a.len() == b.len() => {
+                a.iter().copied().zip(b.iter().copied()).collect()
+            }
+            (HeapObject::Map(a_kind, a), HeapObject::Map(b_kind, b)) if a.len() == b.len() => {
+                let is_ordered = *a_kind != MappingKind::Plain && *b_kind != MappingKind::Plain;
                 if is_ordered && !a.keys().eq(b.keys()) {
                     return Ok(false);
                 }
@@ -237,7 +246,7 @@ impl Heap {
 
     fn built(&self, id: ObjectId, known: &mut HashMap<ObjectId, (Value, Marks)>) -> (Value, Marks) {
         let (item, mark) = &self.objects[id];
-        if let Item::Scalar(value) = item {
+        if let HeapObject::Scalar(value) = item {
             return (value.clone(), Marks::leaf(*mark));
         }
         if let Some(built) = known.get(&id) {
@@ -248,7 +257,7 @@ impl Heap {
         };
         let none = std::iter::empty;
         let built = match item {
-            Item::List(items, is_aggregate) => {
+            HeapObject::List(items, is_aggregate) => {
                 let (values, marks) = all(items);
                 let list = match is_aggregate {
                     true => List::from(values).as_aggregate(),
@@ -256,33 +265,33 @@ impl Heap {
                 };
                 (Value::List(list), Marks::branch(*mark, none(), marks))
             }
-            Item::Map(kind, entries) => {
+            HeapObject::Map(kind, entries) => {
                 let ids: Vec<ObjectId> = entries.values().map(|entry| entry.object).collect();
                 let (values, marks) = all(&ids);
                 let map: Map = entries.keys().cloned().zip(values).collect();
                 let map = map.with_kind(match kind {
-                    Kind::Plain => MapKind::Dict,
-                    Kind::Ordered => MapKind::Ordered,
-                    Kind::Aggregate => MapKind::Aggregate,
+                    MappingKind::Plain => MapKind::Dict,
+                    MappingKind::Ordered => MapKind::Ordered,
+                    MappingKind::Aggregate => MapKind::Aggregate,
                 });
                 let keys = entries.values().map(|entry| entry.mark);
                 (Value::Map(map), Marks::branch(*mark, keys, marks))
             }
-            Item::Pair(pair) => {
+            HeapObject::Pair(pair) => {
                 let (values, marks) = all(pair);
                 (
                     Value::Tuple(values.into()),
                     Marks::branch(*mark, none(), marks),
                 )
             }
-            Item::Set(entries) => {
+            HeapObject::Set(entries) => {
                 let keys = entries.values().map(|entry| entry.mark);
                 (
                     Value::Set(entries.keys().cloned().collect()),
                     Marks::branch(*mark, keys, Vec::new()),
                 )
             }
-            Item::Scalar(value) => (value.clone(), Marks::leaf(*mark)),
+            HeapObject::Scalar(value) => (value.clone(), Marks::leaf(*mark)),
         };
         known.insert(id, built.clone());
         built

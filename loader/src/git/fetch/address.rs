@@ -1,6 +1,6 @@
 //! The address in a URL, and the part of it that git is given.
 
-use crate::git::Origin;
+use crate::git::RemoteSource;
 use crate::git::mirror::decoded;
 
 /// The way of git to a repository.
@@ -25,7 +25,7 @@ impl Address {
     ///
     /// # Errors
     /// It is none that is fetched from, or a login would go over a connection that is not encrypted.
-    pub(super) fn of(origin: &Origin) -> Result<Self, String> {
+    pub(super) fn of(origin: &RemoteSource) -> Result<Self, String> {
         let url = origin.url.as_str();
         if url.contains(char::is_control) {
             return Err("it has characters that no URL has".into());
@@ -58,7 +58,7 @@ impl Address {
         }
     }
 
-    fn over_http(origin: &Origin, scheme: &str, rest: &str) -> Result<Self, String> {
+    fn over_http(origin: &RemoteSource, scheme: &str, rest: &str) -> Result<Self, String> {
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let (own, host) = authority.rsplit_once('@').unwrap_or(("", authority));
         if host.is_empty() {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn of(url: &str) -> Result<Address, String> {
-        Address::of(&Origin::new(url))
+        Address::of(&RemoteSource::new(url))
     }
 
     #[test]
@@ -147,10 +147,10 @@ mod tests {
         );
         assert_eq!(of("https://example.org/a@b").unwrap().login, None);
         assert!(of("http://me:secret@example.org/a").is_err());
-        let origin = Origin {
+        let origin = RemoteSource {
             user: "me".into(),
             password: "secret".into(),
-            ..Origin::new("https://example.org/a")
+            ..RemoteSource::new("https://example.org/a")
         };
         assert!(Address::of(&origin).unwrap().login.is_some());
     }

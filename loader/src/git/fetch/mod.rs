@@ -20,7 +20,7 @@ use std::time::Duration;
 use gix::ObjectId;
 use gix::bstr::ByteSlice as _;
 
-use super::Origin;
+use super::RemoteSource;
 use super::refspec::{Refspec, TAGS};
 use address::Address;
 use program::Git;
@@ -127,9 +127,9 @@ type Result<T> = std::result::Result<T, FetchError>;
 /// step the mirror is as it was; a first fetch becomes visible when it is complete.
 ///
 /// ```no_run
-/// use mapstack_loader::git::{Origin, Progress, fetch};
+/// use mapstack_loader::git::{RemoteSource, Progress, fetch};
 /// use std::sync::atomic::AtomicBool;
-/// let origin = Origin::new("https://example.org/users-formula.git");
+/// let origin = RemoteSource::new("https://example.org/users-formula.git");
 /// let updated = fetch(&origin, "/var/cache/mirrors".as_ref(), &Progress::default(), &AtomicBool::new(false)).unwrap();
 /// println!("{} new references", updated.new.len());
 /// ```
@@ -137,7 +137,7 @@ type Result<T> = std::result::Result<T, FetchError>;
 /// # Errors
 /// [`FetchError`], also after `interrupt` became true.
 pub fn fetch(
-    origin: &Origin,
+    origin: &RemoteSource,
     mirrors: &Path,
     progress: &Progress,
     interrupt: &AtomicBool,
@@ -308,7 +308,7 @@ impl Workshop {
 
 /// A fetch into a mirror that is locked for this process.
 struct Fetch<'f> {
-    origin: &'f Origin,
+    origin: &'f RemoteSource,
     url: String,
     mirror: PathBuf,
     workshop: Workshop,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::Progress;
 use super::address::Address;
-use crate::git::Origin;
+use crate::git::RemoteSource;
 
 /// A program that says nothing for so long has gone.
 const SILENCE: Duration = Duration::from_secs(300);
@@ -66,7 +66,7 @@ const LOGIN_HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npa
 
 /// The program, on its way to one repository.
 pub(super) struct Git<'f> {
-    pub origin: &'f Origin,
+    pub origin: &'f RemoteSource,
     pub address: &'f Address,
     pub progress: &'f Progress,
     pub interrupt: &'f AtomicBool,

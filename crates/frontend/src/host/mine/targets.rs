@@ -48,7 +48,7 @@ impl Targets {
         target: &Value,
         kind: &str,
     ) -> Result<Vec<&'t str>, CallError> {
-        let target = Target::of(target, kind)?;
+        let target = MineTarget::of(target, kind)?;
         let mut ids = Vec::new();
         for (id, minion) in self.minions(cache)? {
             if target.means(&self.engine, id, minion)? {
@@ -66,7 +66,7 @@ impl Targets {
         kind: &str,
         id: Option<&str>,
     ) -> Result<bool, CallError> {
-        let target = Target::of(target, kind)?;
+        let target = MineTarget::of(target, kind)?;
         let minions = self.minions(cache)?;
         match id.and_then(|id| minions.get_key_value(id)) {
             None => Ok(false),
@@ -93,9 +93,9 @@ impl Targets {
 }
 
 /// A target that can be followed, with the name of its matcher.
-struct Target(Key, Value);
+struct MineTarget(Key, Value);
 
-impl Target {
+impl MineTarget {
     fn of(target: &Value, kind: &str) -> Result<Self, CallError> {
         let known = KINDS.iter().find(|(name, _)| *name == kind);
         let Some((_, matcher)) = known else {
@@ -113,7 +113,7 @@ impl Target {
         if *matcher == "compound" {
             followed(&text)?;
         }
-        Ok(Target(text.into(), (*matcher).into()))
+        Ok(MineTarget(text.into(), (*matcher).into()))
     }
 
     fn means(&self, engine: &Engine, id: &str, minion: &Minion) -> Result<bool, CallError> {

@@ -24,10 +24,13 @@ pub struct Deployment {
 }
 
 /// The usual paths of states and pillars, unless a configuration says otherwise.
-const USUAL: [(&str, Kind); 2] = [("/srv/salt", Kind::States), ("/srv/pillar", Kind::Pillars)];
+const USUAL: [(&str, DeployedKind); 2] = [
+    ("/srv/salt", DeployedKind::States),
+    ("/srv/pillar", DeployedKind::Pillars),
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DeployedKind {
     States,
     Pillars,
 }
@@ -46,8 +49,8 @@ impl Deployment {
             config.and_then(|config| config.get(option)?.as_map())
         };
         for (option, kind) in [
-            ("file_roots", Kind::States),
-            ("pillar_roots", Kind::Pillars),
+            ("file_roots", DeployedKind::States),
+            ("pillar_roots", DeployedKind::Pillars),
         ] {
             if let Some(envs) = lists(option) {
                 found.read(envs, kind, folders, layout, given);
@@ -57,8 +60,8 @@ impl Deployment {
             let is_known = found.paths.iter().any(|(known, _)| known == path)
                 || found.missing.iter().any(|known| known == path);
             let own = match kind {
-                Kind::States => layout.states.first(),
-                Kind::Pillars => layout.pillars.first(),
+                DeployedKind::States => layout.states.first(),
+                DeployedKind::Pillars => layout.pillars.first(),
             };
             let own = given
                 .find(path, folders)
@@ -73,7 +76,7 @@ impl Deployment {
     fn read(
         &mut self,
         envs: &Map,
-        kind: Kind,
+        kind: DeployedKind,
         folders: &Folders,
         layout: &Layout,
         given: &DeployedPaths,
@@ -102,8 +105,8 @@ impl Deployment {
                             path: path.clone(),
                         };
                         let roots = match kind {
-                            Kind::States => &mut self.roots,
-                            Kind::Pillars => &mut self.pillar_roots,
+                            DeployedKind::States => &mut self.roots,
+                            DeployedKind::Pillars => &mut self.pillar_roots,
                         };
                         if !roots.contains(&root) {
                             roots.push(root);
@@ -113,7 +116,7 @@ impl Deployment {
                         }
                     }
                     None => {
-                        if kind == Kind::Pillars {
+                        if kind == DeployedKind::Pillars {
                             self.missing_pillars.push(deployed.clone());
                         }
                         self.missing.push(deployed);
@@ -156,7 +159,12 @@ impl DeployedPaths {
 
 /// The folder of a deployed path: the one with states that shares most of the path's end. A folder that
 /// shares no part of it is chosen only if a single root is possible.
-fn folder(deployed: &str, kind: Kind, folders: &Folders, layout: &Layout) -> Option<PathBuf> {
+fn folder(
+    deployed: &str,
+    kind: DeployedKind,
+    folders: &Folders,
+    layout: &Layout,
+) -> Option<PathBuf> {
     let deployed = deployed.strip_prefix("${PWD}/").unwrap_or(deployed);
     let wanted: Vec<&str> = Path::new(deployed)
         .components()
@@ -166,8 +174,8 @@ fn folder(deployed: &str, kind: Kind, folders: &Folders, layout: &Layout) -> Opt
         })
         .collect();
     let own: Vec<&Path> = match kind {
-        Kind::States => layout.states.iter().map(|root| &*root.path).collect(),
-        Kind::Pillars => layout.pillars.iter().map(|root| &*root.path).collect(),
+        DeployedKind::States => layout.states.iter().map(|root| &*root.path).collect(),
+        DeployedKind::Pillars => layout.pillars.iter().map(|root| &*root.path).collect(),
     };
     let shared = |path: &Path| {
         let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();

@@ -222,7 +222,7 @@ const FOLDERS: [&str; 14] = [
 const USUAL: &str = "debian-12";
 
 /// The places to search for minions.
-pub struct Search<'s> {
+pub struct MinionSearch<'s> {
     /// The checkout.
     pub directory: &'s Path,
     /// Its folders.
@@ -280,7 +280,7 @@ impl GatheredMinions {
     }
 }
 
-impl Search<'_> {
+impl MinionSearch<'_> {
     /// Find them.
     pub fn run(&self) -> FoundMinions {
         let mut found = GatheredMinions::default();
@@ -470,7 +470,7 @@ impl Search<'_> {
     /// The ids that top files and nodegroups name, and a minion for each other target that can be met.
     fn targets(&self, found: &mut GatheredMinions) {
         let mut made_up: BTreeMap<String, (TargetFacts, String, String)> = BTreeMap::new();
-        let of_groups = self.nodegroups.keys().map(|name| top_text::Target {
+        let of_groups = self.nodegroups.keys().map(|name| top_text::TopTarget {
             expression: name.to_string(),
             matcher: Some("nodegroup".into()),
             line: 0,

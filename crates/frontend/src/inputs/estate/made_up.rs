@@ -6,7 +6,7 @@ use mapstack::loader::Fnmatch;
 use mapstack::minion::platforms;
 use mapstack::value::{Map, Value};
 
-use super::top_text::Target;
+use super::top_text::TopTarget;
 
 /// The facts that a minion needs for a target to mean it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,7 +29,7 @@ const ALTERNATIVES: usize = 8;
 
 /// The facts that meet a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those
 /// about the pillar, are left out; of a target that has no others, nothing is known.
-pub fn wanted(target: &Target, nodegroups: &Map) -> Vec<TargetFacts> {
+pub fn wanted(target: &TopTarget, nodegroups: &Map) -> Vec<TargetFacts> {
     let expression = target.expression.trim();
     let of_one = |letter: &str| term(&format!("{letter}@{expression}"), nodegroups, 0);
     match target.matcher.as_deref() {
@@ -344,7 +344,7 @@ mod tests {
     use super::*;
 
     fn names(expression: &str, matcher: Option<&str>) -> Vec<String> {
-        let target = Target {
+        let target = TopTarget {
             expression: expression.into(),
             matcher: matcher.map(str::to_owned),
             line: 1,
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_grain_of_a_platform_is_that_of_the_newest_with_it() {
-        let target = Target {
+        let target = TopTarget {
             expression: "G@os_family:Suse".into(),
             matcher: None,
             line: 1,

@@ -16,7 +16,7 @@ pub use layout::{Layout, Root};
 
 pub(crate) use deployed::{DeployedPaths, Deployment};
 pub(crate) use folders::Folders;
-pub(crate) use ids::{Assumed, GivenGrains, Search};
+pub(crate) use ids::{Assumed, GivenGrains, MinionSearch};
 pub use ids::{FoundMinion, FoundMinions};
 #[cfg(feature = "git")]
 pub(crate) use master::with_formulas;

@@ -7,7 +7,7 @@ use mapstack::value::{Key, Map, Value};
 use mapstack::{Error, ErrorKind};
 
 use super::ids::{FoundMinions, GivenGrains, extend};
-use crate::inputs::flags::{EngineFlags, Facts, Files, Functions};
+use crate::inputs::flags::{EngineFlags, FactFlags, FileFlags, Functions};
 use crate::inputs::functions::MemoryOf;
 use crate::inputs::pillars::{ConfiguredPillars, NoWarnings};
 use crate::inputs::{InputError, Project};
@@ -27,8 +27,8 @@ struct PillarGrains {
 /// # Errors
 /// The project has no pillar, or its files cannot be opened.
 pub fn give_grains(
-    files: &Files,
-    facts: &mut Facts,
+    files: &FileFlags,
+    facts: &mut FactFlags,
     functions: &Functions,
     memory: MemoryOf,
 ) -> Result<(), InputError> {

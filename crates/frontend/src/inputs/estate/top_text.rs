@@ -6,7 +6,7 @@ use mapstack::yaml;
 
 /// A target, as a top file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct TopTarget {
     /// The expression.
     pub expression: String,
     /// The value of `match`; by default an expression is a compound one.
@@ -49,7 +49,7 @@ pub fn without_template(text: &str) -> String {
 ///
 /// A branch of a template can repeat a target, and the rest need not be YAML. So lines are read, and YAML if no
 /// line begins with a target.
-pub fn targets(text: &str) -> Vec<Target> {
+pub fn targets(text: &str) -> Vec<TopTarget> {
     let plain = without_template(text);
     let of_lines = targets_of_lines(&plain);
     match of_lines.is_empty() {
@@ -59,7 +59,7 @@ pub fn targets(text: &str) -> Vec<Target> {
 }
 
 /// The targets of `base: {'web*': [web]}`.
-fn targets_of_flow(plain: &str) -> Vec<Target> {
+fn targets_of_flow(plain: &str) -> Vec<TopTarget> {
     let Ok(Value::Map(envs)) = yaml::load(plain) else {
         return Vec::new();
     };
@@ -71,7 +71,7 @@ fn targets_of_flow(plain: &str) -> Vec<Target> {
             .map(str::to_owned)
             .next_back();
         match expression.to_value() {
-            Value::Str(text) if !text.contains(HOLE) => found.push(Target {
+            Value::Str(text) if !text.contains(HOLE) => found.push(TopTarget {
                 expression: text.to_string(),
                 matcher,
                 line: 0,
@@ -82,8 +82,8 @@ fn targets_of_flow(plain: &str) -> Vec<Target> {
     found
 }
 
-fn targets_of_lines(plain: &str) -> Vec<Target> {
-    let mut found: Vec<Target> = Vec::new();
+fn targets_of_lines(plain: &str) -> Vec<TopTarget> {
+    let mut found: Vec<TopTarget> = Vec::new();
     let mut indent_of_targets = None;
     for (number, line) in plain.lines().enumerate() {
         let content = line.trim_start();
@@ -106,7 +106,7 @@ fn targets_of_lines(plain: &str) -> Vec<Target> {
             continue;
         };
         if !key.contains(HOLE) {
-            found.push(Target {
+            found.push(TopTarget {
                 expression: key,
                 matcher: None,
                 line: number + 1,

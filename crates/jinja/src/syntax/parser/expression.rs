@@ -8,7 +8,7 @@ use mapstack_value::{Str, Value};
 
 use super::super::ast::{Args, BinaryOp, CompareOp, Expr, ExprKind};
 use super::super::lexer::{Op, Tok};
-use super::{Failure, PASS_PYTHON, Parser, Result};
+use super::{PASS_PYTHON, Parser, ReadFailure, Result};
 
 /// Levels of an expression: brackets as well as chains of operators, filters and attributes.
 const MAX_EXPRESSION: u32 = 200;
@@ -24,7 +24,7 @@ pub(super) struct Node {
 
 /// Binary operators by how tightly they bind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Or,
     And,
     Not,
@@ -43,30 +43,30 @@ enum Infix {
     And,
     Compare(CompareOp),
     Concat,
-    Arithmetic(Level, BinaryOp),
+    Arithmetic(Precedence, BinaryOp),
 }
 
 impl Infix {
-    fn level(self) -> Level {
+    fn level(self) -> Precedence {
         match self {
-            Infix::Or => Level::Or,
-            Infix::And => Level::And,
-            Infix::Compare(_) => Level::Compare,
-            Infix::Concat => Level::Concat,
+            Infix::Or => Precedence::Or,
+            Infix::And => Precedence::And,
+            Infix::Compare(_) => Precedence::Compare,
+            Infix::Concat => Precedence::Concat,
             Infix::Arithmetic(level, _) => level,
         }
     }
 
     /// The level of its right operand: all of them group to the left, `**` too.
-    fn operand(self) -> Level {
+    fn operand(self) -> Precedence {
         match self {
-            Infix::Or => Level::And,
-            Infix::And => Level::Not,
-            Infix::Compare(_) => Level::Sum,
-            Infix::Concat => Level::Product,
-            Infix::Arithmetic(Level::Sum, _) => Level::Concat,
-            Infix::Arithmetic(Level::Product, _) => Level::Power,
-            Infix::Arithmetic(..) => Level::Unary,
+            Infix::Or => Precedence::And,
+            Infix::And => Precedence::Not,
+            Infix::Compare(_) => Precedence::Sum,
+            Infix::Concat => Precedence::Product,
+            Infix::Arithmetic(Precedence::Sum, _) => Precedence::Concat,
+            Infix::Arithmetic(Precedence::Product, _) => Precedence::Power,
+            Infix::Arithmetic(..) => Precedence::Unary,
         }
     }
 }
@@ -78,7 +78,7 @@ impl<'s> Parser<'s> {
 
     /// An expression that stops before an `if`.
     fn unconditional(&mut self) -> Result<Node> {
-        self.nested(|parser| parser.binary(Level::Or))
+        self.nested(|parser| parser.binary(Precedence::Or))
     }
 
     fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Result<Node>) -> Result<Node> {
@@ -91,7 +91,7 @@ impl<'s> Parser<'s> {
         Ok(node)
     }
 
-    fn too_deep(&self) -> Box<Failure> {
+    fn too_deep(&self) -> Box<ReadFailure> {
         self.fail(format!(
             "the expression nests more than {MAX_EXPRESSION} levels deep; split it up with {{% set %}}"
 ))
@@ -116,9 +116,9 @@ impl<'s> Parser<'s> {
     fn conditional(&mut self) -> Result<Node> {
         let start = self.start();
         let mut line = self.line();
-        let mut node = self.binary(Level::Or)?;
+        let mut node = self.binary(Precedence::Or)?;
         while self.skip_name("if")? {
-            let test = self.binary(Level::Or)?;
+            let test = self.binary(Precedence::Or)?;
             let otherwise = if self.skip_name("else")? {
                 Some(self.nested(Self::conditional)?)
             } else {
@@ -140,15 +140,15 @@ impl<'s> Parser<'s> {
     }
 
     /// Operators that bind at least as tightly as `min`.
-    fn binary(&mut self, min: Level) -> Result<Node> {
+    fn binary(&mut self, min: Precedence) -> Result<Node> {
         let start = self.start();
         let start_line = self.line();
-        let mut left = if min <= Level::Not && self.is_name("not") {
+        let mut left = if min <= Precedence::Not && self.is_name("not") {
             self.negation()?
         } else {
             self.unary(true)?
         };
-        let mut level = Level::Unary;
+        let mut level = Precedence::Unary;
         while let Some(infix) = self.infix(min)? {
             // Jinja numbers the second and later operators of a chain by their own line.
             let line = if infix.level() == level {
@@ -169,18 +169,18 @@ impl<'s> Parser<'s> {
     fn negation(&mut self) -> Result<Node> {
         let (start, line) = (self.start(), self.line());
         self.advance()?;
-        let inner = self.nested(|parser| parser.binary(Level::Not))?;
+        let inner = self.nested(|parser| parser.binary(Precedence::Not))?;
         self.node(ExprKind::Not(inner.expr), start, line, inner.height)
     }
 
     /// The operator at the current token, if it binds at least as tightly as `min`.
-    fn infix(&mut self, min: Level) -> Result<Option<Infix>> {
+    fn infix(&mut self, min: Precedence) -> Result<Option<Infix>> {
         let infix = match self.kind() {
             Tok::Name => match self.text(self.token().span) {
                 "or" => Infix::Or,
                 "and" => Infix::And,
                 "in" => Infix::Compare(CompareOp::In),
-                "not" if min <= Level::Compare && self.next_is_name("in")? => {
+                "not" if min <= Precedence::Compare && self.next_is_name("in")? => {
                     Infix::Compare(CompareOp::NotIn)
                 }
                 _ => return Ok(None),
@@ -192,14 +192,14 @@ impl<'s> Parser<'s> {
                 Op::Le => Infix::Compare(CompareOp::Le),
                 Op::Gt => Infix::Compare(CompareOp::Gt),
                 Op::Ge => Infix::Compare(CompareOp::Ge),
-                Op::Add => Infix::Arithmetic(Level::Sum, BinaryOp::Add),
-                Op::Sub => Infix::Arithmetic(Level::Sum, BinaryOp::Sub),
+                Op::Add => Infix::Arithmetic(Precedence::Sum, BinaryOp::Add),
+                Op::Sub => Infix::Arithmetic(Precedence::Sum, BinaryOp::Sub),
                 Op::Tilde => Infix::Concat,
-                Op::Mul => Infix::Arithmetic(Level::Product, BinaryOp::Mul),
-                Op::Div => Infix::Arithmetic(Level::Product, BinaryOp::Div),
-                Op::FloorDiv => Infix::Arithmetic(Level::Product, BinaryOp::FloorDiv),
-                Op::Mod => Infix::Arithmetic(Level::Product, BinaryOp::Mod),
-                Op::Pow => Infix::Arithmetic(Level::Power, BinaryOp::Pow),
+                Op::Mul => Infix::Arithmetic(Precedence::Product, BinaryOp::Mul),
+                Op::Div => Infix::Arithmetic(Precedence::Product, BinaryOp::Div),
+                Op::FloorDiv => Infix::Arithmetic(Precedence::Product, BinaryOp::FloorDiv),
+                Op::Mod => Infix::Arithmetic(Precedence::Product, BinaryOp::Mod),
+                Op::Pow => Infix::Arithmetic(Precedence::Power, BinaryOp::Pow),
                 _ => return Ok(None),
             },
             _ => return Ok(None),
@@ -225,12 +225,12 @@ impl<'s> Parser<'s> {
     fn comparison(&mut self, left: Node, start: u32) -> Result<Node> {
         let mut height = left.height;
         let mut rest = Vec::new();
-        while let Some(Infix::Compare(op)) = self.infix(Level::Compare)? {
+        while let Some(Infix::Compare(op)) = self.infix(Precedence::Compare)? {
             self.advance()?;
             if op == CompareOp::NotIn {
                 self.advance()?;
             }
-            let right = self.nested(|parser| parser.binary(Level::Sum))?;
+            let right = self.nested(|parser| parser.binary(Precedence::Sum))?;
             height = height.max(right.height);
             rest.push((op, *right.expr));
         }
@@ -243,12 +243,12 @@ impl<'s> Parser<'s> {
     }
 
     fn concatenation(&mut self, left: Node, start: u32, line: u32) -> Result<Node> {
-        let mut parts = Parts {
+        let mut parts = ExpressionList {
             exprs: vec![*left.expr],
             height: left.height,
         };
         while self.skip_op(Op::Tilde)? {
-            parts.push(self.nested(|parser| parser.binary(Level::Product))?);
+            parts.push(self.nested(|parser| parser.binary(Precedence::Product))?);
         }
         self.node(ExprKind::Concat(parts.exprs), start, line, parts.height)
     }
@@ -328,7 +328,7 @@ impl<'s> Parser<'s> {
             }
             _ => {
                 let (span, line) = (token.span, token.line);
-                return Err(Failure::new("expected name or number", span, line));
+                return Err(ReadFailure::new("expected name or number", span, line));
             }
         };
         self.node(kind, start, line, node.height)
@@ -455,7 +455,7 @@ impl<'s> Parser<'s> {
                 Slot::Named(_) | Slot::StarStar => args.star_star.is_none(),
             };
             if !allowed {
-                return Err(Failure::new(
+                return Err(ReadFailure::new(
                     "invalid syntax for function call expression",
                     start,
                     line,
@@ -656,7 +656,7 @@ impl<'s> Parser<'s> {
     pub(super) fn tuple(&mut self, rules: &TupleRules) -> Result<Node> {
         let start = self.start();
         let mut line = self.line();
-        let mut parts = Parts {
+        let mut parts = ExpressionList {
             exprs: Vec::new(),
             height: 0,
         };
@@ -694,7 +694,7 @@ impl<'s> Parser<'s> {
     fn list(&mut self) -> Result<Node> {
         let (start, line) = (self.start(), self.line());
         self.advance()?;
-        let mut parts = Parts {
+        let mut parts = ExpressionList {
             exprs: Vec::new(),
             height: 0,
         };
@@ -744,12 +744,12 @@ pub(super) struct TupleRules {
 }
 
 /// Expressions and the height of the highest.
-struct Parts {
+struct ExpressionList {
     exprs: Vec<Expr>,
     height: u32,
 }
 
-impl Parts {
+impl ExpressionList {
     fn push(&mut self, node: Node) {
         self.height = self.height.max(node.height);
         self.exprs.push(*node.expr);

@@ -10,7 +10,7 @@ use super::super::ast::{Expr, ExprKind, For, Macro, Stmt, StmtKind, Target};
 
 /// For each of the names, whether the body reads it.
 pub(super) fn mentions<const N: usize>(body: &[Stmt], names: [&str; N]) -> [bool; N] {
-    let mut search = Search {
+    let mut search = MentionSearch {
         names,
         assigned: [false; N],
         found: [false; N],
@@ -19,13 +19,13 @@ pub(super) fn mentions<const N: usize>(body: &[Stmt], names: [&str; N]) -> [bool
     search.found
 }
 
-struct Search<'n, const N: usize> {
+struct MentionSearch<'n, const N: usize> {
     names: [&'n str; N],
     assigned: [bool; N],
     found: [bool; N],
 }
 
-impl<const N: usize> Search<'_, N> {
+impl<const N: usize> MentionSearch<'_, N> {
     fn position(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|wanted| *wanted == name)
     }

@@ -7,9 +7,9 @@ use mapstack_diagnostic::nearest;
 use mapstack_value::{Str, quote_str};
 
 use super::super::ast::{Block, Expr, ExprKind, For, Macro, Param, Span, Stmt, StmtKind, Target};
-use super::super::lexer::{Failure, Op, Tok};
+use super::super::lexer::{Op, ReadFailure, Tok};
 use super::super::unset::sets_names;
-use super::super::{Form, Tag};
+use super::super::{Tag, TagForm};
 use super::expression::TupleRules;
 use super::mentions::mentions;
 use super::{PASS_BLOCKS, PASS_PYTHON, PASS_ROOT, Parser, Result, Scope};
@@ -169,18 +169,18 @@ impl<'s> Parser<'s> {
     /// The statement of a tag that is not the language's own.
     fn added(&mut self, tag: Tag) -> Result<StmtKind> {
         match tag.form {
-            Form::Do => self.do_statement(),
-            Form::Break => self.loop_control(StmtKind::Break, "'break' outside loop"),
-            Form::Continue => {
+            TagForm::Do => self.do_statement(),
+            TagForm::Break => self.loop_control(StmtKind::Break, "'break' outside loop"),
+            TagForm::Continue => {
                 self.loop_control(StmtKind::Continue, "'continue' not properly in loop")
             }
-            Form::Load { end } => self.load(tag.name, end),
-            Form::ImportData => self.import_data(tag.name),
-            Form::Labelled { end } => self.labelled(tag.name, end),
+            TagForm::Load { end } => self.load(tag.name, end),
+            TagForm::ImportData => self.import_data(tag.name),
+            TagForm::Labelled { end } => self.labelled(tag.name, end),
         }
     }
 
-    fn unknown_tag(&mut self, name: &str) -> Box<Failure> {
+    fn unknown_tag(&mut self, name: &str) -> Box<ReadFailure> {
         self.open_tags.pop();
         let mut failure = self.fail(self.nesting_message(Some(name)));
         let mut known: Vec<&str> = TAGS.to_vec();
@@ -291,14 +291,15 @@ impl<'s> Parser<'s> {
             && names_loop(target)
         {
             let message = "Can't assign to special loop variable in for-loop target";
-            self.late.push((order, Failure::new(message, span, line)));
+            self.late
+                .push((order, ReadFailure::new(message, span, line)));
         }
     }
 
     fn assignable(&self, written: WrittenTarget) -> Result<Target> {
         let WrittenTarget { target, span, line } = written;
         target.map_err(|class| {
-            Failure::new(format!("can't assign to {}", quote_str(class)), span, line)
+            ReadFailure::new(format!("can't assign to {}", quote_str(class)), span, line)
         })
     }
 
@@ -362,7 +363,7 @@ impl<'s> Parser<'s> {
         let (span, line) = (self.token().span, self.line());
         let name = self.identifier()?;
         if is_constant(name) {
-            return Err(Failure::new("can't assign to 'name'", span, line));
+            return Err(ReadFailure::new("can't assign to 'name'", span, line));
         }
         Ok(name)
     }
@@ -551,7 +552,7 @@ impl<'s> Parser<'s> {
         };
         let call = *self.expression()?.expr;
         if !matches!(call.kind, ExprKind::Call { .. }) {
-            return Err(Failure::new("expected call", call.span, line));
+            return Err(ReadFailure::new("expected call", call.span, line));
         }
         let body = self.whole_body(Body::Function, &["endcall"])?;
         let caller = self.function("caller", params, body, tag, line);
@@ -714,7 +715,7 @@ impl<'s> Parser<'s> {
         let name = self.target_name()?;
         if name.starts_with('_') {
             let message = "names starting with an underline can not be imported";
-            return Err(Failure::new(message, span, line));
+            return Err(ReadFailure::new(message, span, line));
         }
         let alias = if self.skip_name("as")? {
             self.target_name()?

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use mapstack::{Error, ErrorKind, Place, yaml};
 use mapstack_render::jinja::ast::{Stmt, StmtKind};
 
-use super::Subject;
+use super::PillarSubject;
 use crate::origins::text_of;
 use crate::pillar::files::PillarFile;
 use crate::suppress::promised;
@@ -13,7 +13,7 @@ use crate::templates::{LocatedTemplate, names};
 use crate::{Finding, Level, pillar_keys};
 
 /// A finding about a lack, with where the value comes from.
-pub(super) fn explained(subject: &Subject<'_>, error: &Error, finding: Finding) -> Finding {
+pub(super) fn explained(subject: &PillarSubject<'_>, error: &Error, finding: Finding) -> Finding {
     let is_lack = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
     let place = error.diagnostic().place.as_ref().filter(|_| is_lack);
     let Some(place) = place else {
@@ -59,7 +59,7 @@ fn origin<'p>(parsed: &'p LocatedTemplate, place: &Place) -> Option<(&'p str, &'
 
 /// A finding with the statement that a variable comes from.
 fn told(
-    subject: &Subject<'_>,
+    subject: &PillarSubject<'_>,
     parsed: &LocatedTemplate,
     variable: &str,
     stmt: &Stmt,
@@ -87,7 +87,7 @@ fn told(
 
 /// A finding with the keys of the pillar that are looked up at some places, and that comments promise.
 fn of_pillar(
-    subject: &Subject<'_>,
+    subject: &PillarSubject<'_>,
     file: &PillarFile,
     places: &[Place],
     finding: Finding,

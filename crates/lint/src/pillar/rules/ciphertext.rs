@@ -4,9 +4,9 @@ use crate::{Finding, Rule};
 use mapstack::value::{Key, Map, Value};
 use mapstack_diagnostic::redact::Cipher;
 
-use super::Subject;
+use super::PillarSubject;
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let decrypted = decrypted(subject.options);
     let mut found = Vec::new();
     for document in subject.documents {

@@ -11,14 +11,14 @@ use mapstack::yaml::{Limits, load_marked};
 use mapstack::{Diagnostic, Error, ErrorKind, Means, Place};
 use mapstack_pillar::Fault;
 
-use super::Subject;
+use super::PillarSubject;
 use super::causes::explained;
 use super::reach::{is_option, named_in};
 use crate::pillar::files::{PillarFile, names};
 use crate::pillar::seen::{PillarRecord, SlsFailure};
 use crate::rules::folders::{FolderWithoutSls, grouped, named};
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let failures = subject.seen.failures.values();
     let failures: Vec<&SlsFailure> = failures
         .filter(|failed| !is_unanswered(&failed.error))
@@ -41,7 +41,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The folder that lacks the sls that a failure is about.
-fn lacking(subject: &Subject<'_>, failed: &SlsFailure) -> Option<FolderWithoutSls> {
+fn lacking(subject: &PillarSubject<'_>, failed: &SlsFailure) -> Option<FolderWithoutSls> {
     let has_files = |prefix: &str| {
         let mut files = subject.files.all.values();
         files.any(|file| file.source.path.starts_with(prefix))
@@ -50,7 +50,11 @@ fn lacking(subject: &Subject<'_>, failed: &SlsFailure) -> Option<FolderWithoutSl
 }
 
 /// Several missing sls of one folder.
-fn of_folder(subject: &Subject<'_>, lacking: &FolderWithoutSls, failed: &[&SlsFailure]) -> Finding {
+fn of_folder(
+    subject: &PillarSubject<'_>,
+    lacking: &FolderWithoutSls,
+    failed: &[&SlsFailure],
+) -> Finding {
     let mut findings: Vec<Finding> = failed.iter().map(|one| failure(subject, one)).collect();
     findings.sort_by_key(|finding| finding.place.start);
     let level = findings.iter().map(|finding| finding.level).max();
@@ -84,13 +88,13 @@ fn missing_sls(failed: &SlsFailure) -> Option<&str> {
 }
 
 /// True if the roots have top files and no other sls: the pillar itself lies elsewhere.
-pub(super) fn has_only_tops(subject: &Subject<'_>) -> bool {
+pub(super) fn has_only_tops(subject: &PillarSubject<'_>) -> bool {
     let mut names = subject.files.sls().filter_map(PillarFile::name);
     names.all(|name| name == "top") && !subject.seen.tops.is_empty()
 }
 
 /// The sls that top files name, where all of them are missing: one cause.
-fn elsewhere(subject: &Subject<'_>, missing: &[&SlsFailure]) -> Option<Finding> {
+fn elsewhere(subject: &PillarSubject<'_>, missing: &[&SlsFailure]) -> Option<Finding> {
     let first = missing.first()?;
     let mut finding = failure(subject, first);
     let names: BTreeSet<&str> = missing
@@ -113,7 +117,7 @@ fn elsewhere(subject: &Subject<'_>, missing: &[&SlsFailure]) -> Option<Finding> 
 
 /// The warnings about external pillars: what is in the configuration, or in files of theirs beside the roots, and gives
 /// nothing. Those that are not built in give no finding.
-pub(super) fn externals(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn externals(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let finding = |(warning, ids): &(Diagnostic, Vec<String>)| {
         let place = warning.place.clone()?;
         let is_external =
@@ -165,7 +169,7 @@ fn called(error: &Error) -> String {
     unanswered_by(error).unwrap_or(message).to_owned()
 }
 
-fn failure(subject: &Subject<'_>, failed: &SlsFailure) -> Finding {
+fn failure(subject: &PillarSubject<'_>, failed: &SlsFailure) -> Finding {
     let seen = subject.seen;
     let diagnostic = failed.error.diagnostic();
     let fault = failed.kept.as_ref().map(|kept| &kept.fault);
@@ -240,7 +244,7 @@ fn of_absent_folder(finding: Finding, folder: &str, sls: &str) -> Finding {
 }
 
 /// True if what is missing is named after a minion that is an example.
-fn is_example(subject: &Subject<'_>, fault: Option<&Fault>, place: &Place) -> bool {
+fn is_example(subject: &PillarSubject<'_>, fault: Option<&Fault>, place: &Place) -> bool {
     let Some(Fault::Missing { sls, .. }) = fault else {
         return false;
     };
@@ -277,7 +281,7 @@ fn rule(error: &Error, fault: Option<&Fault>) -> Rule {
 }
 
 /// The start of the file that an error without a place is about.
-fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
+fn file_of(subject: &PillarSubject<'_>, fault: Option<&Fault>) -> Option<Place> {
     let whole = |shown: &String| {
         let file = subject.files.all.get(shown)?;
         Some(file.source.place(0, 0))
@@ -294,7 +298,7 @@ fn file_of(subject: &Subject<'_>, fault: Option<&Fault>) -> Option<Place> {
 
 /// The place that names a missing sls: in the include of another, or below a target.
 fn naming(
-    subject: &Subject<'_>,
+    subject: &PillarSubject<'_>,
     saltenv: &str,
     sls: &str,
     included_by: Option<&str>,
@@ -330,7 +334,7 @@ fn naming(
 }
 
 /// The fact that could cure a failure, if it is for lack of one.
-fn cure(subject: &Subject<'_>, error: &Error, works: bool) -> Option<String> {
+fn cure(subject: &PillarSubject<'_>, error: &Error, works: bool) -> Option<String> {
     let could_be = matches!(error.kind(), ErrorKind::Undefined | ErrorKind::Template);
     let is_asked = !works && !subject.is_fleet || subject.assumes_grains;
     if !is_asked || !could_be {

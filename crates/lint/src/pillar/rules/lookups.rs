@@ -6,10 +6,10 @@ use crate::{Finding, Rule, pillar_keys};
 use mapstack::Place;
 use mapstack::value::Value;
 
-use super::Subject;
+use super::PillarSubject;
 use crate::pillar::files::PillarFile;
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     // External pillars that come first can set every key.
     let is_on = |option: &str| subject.options.get(option).is_some_and(Value::truthy);
     if is_on("ext_pillar_first") && is_on("ext_pillar") {
@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The sls that set each key at the top, with where they do.
-fn set_by_sls(subject: &Subject<'_>) -> BTreeMap<String, Vec<(String, Place)>> {
+fn set_by_sls(subject: &PillarSubject<'_>) -> BTreeMap<String, Vec<(String, Place)>> {
     let mut set: BTreeMap<String, Vec<(String, Place)>> = BTreeMap::new();
     for document in subject.documents {
         let Some(map) = document.value.as_map() else {

@@ -2,10 +2,10 @@
 
 use crate::{Finding, Rule, on};
 
-use super::Subject;
+use super::PillarSubject;
 use crate::pillar::examined::{Clash, Setter};
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let clashes = subject.seen.clashes.values();
     clashes
         .filter_map(|(clash, ids)| {
@@ -48,7 +48,7 @@ fn kind_change(clash: &Clash) -> Option<Finding> {
 }
 
 /// True if nothing but the order in a list says which value wins.
-fn is_undecided(subject: &Subject<'_>, clash: &Clash) -> bool {
+fn is_undecided(subject: &PillarSubject<'_>, clash: &Clash) -> bool {
     let (winner, loser) = (chain(&clash.winner), chain(&clash.loser));
     let differs = winner.iter().zip(&loser).position(|(a, b)| a != b);
     match differs {
@@ -75,7 +75,7 @@ fn is_below_one_target(clash: &Clash) -> bool {
 }
 
 /// True if a target for more minions overrides one for fewer, all of which it means as well.
-fn is_backwards(subject: &Subject<'_>, clash: &Clash) -> bool {
+fn is_backwards(subject: &PillarSubject<'_>, clash: &Clash) -> bool {
     let meant = |setter: &Setter| {
         let asked = setter.targets.iter();
         asked

@@ -15,10 +15,10 @@ use crate::Finding;
 
 pub(crate) use failures::unanswered;
 pub(crate) use reach::unread;
-pub(crate) use subject::Subject;
+pub(crate) use subject::PillarSubject;
 
 /// Everything that is found, in no order.
-pub(crate) fn all(subject: &Subject<'_>) -> Vec<Finding> {
+pub(crate) fn all(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let rules = [
         reach::tops,
         reach::targets,

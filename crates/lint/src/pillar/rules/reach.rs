@@ -7,15 +7,15 @@ use mapstack::Place;
 use mapstack::loader::Fnmatch;
 use mapstack::value::Value;
 
-use super::Subject;
+use super::PillarSubject;
 use super::failures::has_only_tops;
-use crate::pillar::files::{Files, PillarFile};
+use crate::pillar::files::{PillarFile, ReadablePillarFiles};
 use crate::pillar::naming::PillarFileNames;
 use crate::pillar::seen::{PillarRecord, TopEntry};
 use crate::rules::folders::FolderWithoutSls;
 
 /// Top files that are not read, and pillars without one.
-pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn tops(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let of = |(shadowed, first): &(String, String)| {
         let place = Place {
             file: shadowed.clone(),
@@ -34,7 +34,7 @@ pub(super) fn tops(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// The lack of a top file: then no sls reaches a minion.
-fn no_top(subject: &Subject<'_>) -> Option<Finding> {
+fn no_top(subject: &PillarSubject<'_>) -> Option<Finding> {
     let seen = subject.seen;
     if !seen.tops.is_empty() || seen.is_partial() || !seen.targets.is_empty() {
         return None;
@@ -58,7 +58,7 @@ fn no_top(subject: &Subject<'_>) -> Option<Finding> {
 }
 
 /// Targets that mean no minion, and missing sls that they name.
-pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn targets(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let seen = subject.seen;
     let mut found = Vec::new();
     for (target, asked) in &seen.targets {
@@ -104,7 +104,7 @@ pub(super) fn targets(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// True if a target asks for the pillar, by itself or by a nodegroup, and no external pillar comes first.
-fn looks_into_pillar(subject: &Subject<'_>, target: &str, asked: &TopEntry) -> bool {
+fn looks_into_pillar(subject: &PillarSubject<'_>, target: &str, asked: &TopEntry) -> bool {
     let is_on = |option: &str| subject.options.get(option).is_some_and(Value::truthy);
     if is_on("ext_pillar_first") && is_on("ext_pillar") {
         return false;
@@ -155,7 +155,12 @@ fn minions(count: usize) -> String {
 
 /// The missing sls of a target that means no minion: no compile comes by. A top file that lets some be missing does not
 /// say here which.
-fn missing(subject: &Subject<'_>, saltenv: &str, asked: &TopEntry, place: &Place) -> Vec<Finding> {
+fn missing(
+    subject: &PillarSubject<'_>,
+    saltenv: &str,
+    asked: &TopEntry,
+    place: &Place,
+) -> Vec<Finding> {
     let has_env = subject.files.envs.iter().any(|env| env == saltenv);
     if !has_env || place.source.contains("ignore_missing") || has_only_tops(subject) {
         return Vec::new();
@@ -244,7 +249,7 @@ impl UnassignedReason {
 }
 
 /// Sls that no minion gets.
-pub(super) fn unused(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn unused(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let seen = subject.seen;
     if seen.is_partial() {
         return Vec::new();
@@ -307,7 +312,7 @@ struct UnassignedSls {
 /// The sls that no minion gets, each with the reason. What names an sls can be such an sls itself, so reasons are handed on
 /// until nothing changes; each can only get better.
 fn reasons(
-    subject: &Subject<'_>,
+    subject: &PillarSubject<'_>,
     naming: &PillarFileNames<'_>,
 ) -> Vec<(UnassignedSls, UnassignedReason)> {
     let unread = naming.files().filter_map(|(number, file)| {
@@ -361,7 +366,7 @@ fn named(by: usize, why: Option<&UnassignedReason>) -> UnassignedReason {
 }
 
 /// The sls that no minion of those looked at gets, with the reason why they were not looked at.
-pub(crate) fn unread(seen: &PillarRecord, files: &Files) -> BTreeMap<String, String> {
+pub(crate) fn unread(seen: &PillarRecord, files: &ReadablePillarFiles) -> BTreeMap<String, String> {
     let unread = files.sls().filter(|file| !seen.is_read(&file.source.shown));
     let why = |file: &PillarFile| {
         let is_template = file.source.is_template();

@@ -2,9 +2,9 @@
 
 use crate::{Finding, accidents, joined, traps};
 
-use super::Subject;
+use super::PillarSubject;
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let mut found = traps(subject.documents, subject.secrets);
     found.extend(joined(subject.documents));
     found.extend(accidents(

@@ -4,9 +4,9 @@ use crate::{Finding, Rule, Scalar};
 use mapstack::value::{Key, Value};
 use mapstack_diagnostic::redact::{is_encrypted, is_secret_name};
 
-use super::Subject;
+use super::PillarSubject;
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for document in subject.documents {
         document.visit(&mut |scalar| {
@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
     found
 }
 
-fn is_secret(subject: &Subject<'_>, scalar: &Scalar<'_>) -> bool {
+fn is_secret(subject: &PillarSubject<'_>, scalar: &Scalar<'_>) -> bool {
     let Value::Str(text) = &scalar.value else {
         return false;
     };

@@ -6,9 +6,9 @@ use mapstack::value::{Map, Value};
 use mapstack::yaml::{Mark, Marks};
 use mapstack_pillar::{STACK_MARKER, StackStrategy};
 
-use super::Subject;
+use super::PillarSubject;
 
-pub(super) fn check(subject: &Subject<'_>) -> Vec<Finding> {
+pub(super) fn check(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let stacked = subject.documents.iter().filter(|document| {
         let (place, _) = document.content.place(document.marks.mark(), 0);
         subject.seen.stacked.contains(&place.file)

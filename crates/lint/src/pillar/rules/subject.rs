@@ -4,13 +4,13 @@ use crate::Document;
 use mapstack::secrets::Secrets;
 use mapstack::value::Map;
 
-use crate::pillar::files::Files;
+use crate::pillar::files::ReadablePillarFiles;
 use crate::pillar::seen::PillarRecord;
 
 /// The input of rules.
-pub(crate) struct Subject<'s> {
+pub(crate) struct PillarSubject<'s> {
     pub seen: &'s PillarRecord,
-    pub files: &'s Files,
+    pub files: &'s ReadablePillarFiles,
     /// The data of sls: as they render for minions, or as they are if none gets them.
     pub documents: &'s [Document],
     pub secrets: &'s Secrets,

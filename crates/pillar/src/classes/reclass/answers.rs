@@ -6,9 +6,9 @@ use mapstack_value::{Key, Value};
 
 use super::at::At;
 use super::keys::{shown_path, split};
-use super::paths::{Problem, exists_in, get, plain};
+use super::paths::{PathProblem, exists_in, get, plain};
 use super::query::{Join, Operand, Query, Test};
-use super::settings::Settings;
+use super::settings::ReclassSettings;
 use super::value::{Dict, Node};
 
 /// The exports of all nodes, by their names.
@@ -20,8 +20,8 @@ impl Query {
         &self,
         base: &Node,
         exports: &[(String, Node)],
-        settings: &Settings,
-    ) -> Result<Node, Problem> {
+        settings: &ReclassSettings,
+    ) -> Result<Node, PathProblem> {
         let mut values = Dict::default();
         let mut names = Vec::new();
         for (name, exports) in exports {
@@ -44,7 +44,12 @@ impl Query {
         })
     }
 
-    fn is_meant(&self, base: &Node, exports: &Node, settings: &Settings) -> Result<bool, Problem> {
+    fn is_meant(
+        &self,
+        base: &Node,
+        exports: &Node,
+        settings: &ReclassSettings,
+    ) -> Result<bool, PathProblem> {
         let mut tests = self.tests.iter();
         let Some(first) = tests.next() else {
             return Ok(true);
@@ -62,7 +67,12 @@ impl Query {
 }
 
 impl Test {
-    fn holds(&self, base: &Node, exports: &Node, settings: &Settings) -> Result<bool, Problem> {
+    fn holds(
+        &self,
+        base: &Node,
+        exports: &Node,
+        settings: &ReclassSettings,
+    ) -> Result<bool, PathProblem> {
         let other = match &self.other {
             Operand::Parameter(name) => {
                 let path = split(name, &settings.delimiter);
@@ -74,7 +84,7 @@ impl Test {
         };
         if other == Some(Value::None) {
             let path = shown_path(&self.export);
-            return Err(Problem::Other(format!(
+            return Err(PathProblem::Other(format!(
                 "the test of the export `{path}` has nothing to compare it with"
             )));
         }

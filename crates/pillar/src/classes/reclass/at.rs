@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_value::Key;
 
-use super::value::{Content, Item, Node};
+use super::value::{Content, Node, PlacedItem};
 use crate::classes::{FilePlace, PlaceEffect};
 
 /// The place of a value in a file; empty if places are not followed, or no file sets the value.
@@ -61,8 +61,8 @@ impl ValuePlaces {
     }
 
     /// Those of items of one type without anything to compute.
-    pub fn of(items: &[Item]) -> Self {
-        let turn = |(index, item): (usize, &Item)| match &item.content {
+    pub fn of(items: &[PlacedItem]) -> Self {
+        let turn = |(index, item): (usize, &PlacedItem)| match &item.content {
             Content::List(_) if index > 0 => (item.at.clone(), PlaceEffect::Joined),
             _ => (item.at.clone(), PlaceEffect::Set),
         };
@@ -85,12 +85,12 @@ impl ValuePlaces {
 
 impl Node {
     /// A value in the place of a text: everything in it gets the text's place, unless it has one.
-    pub fn with_places(self, text: &Item) -> Self {
+    pub fn with_places(self, text: &PlacedItem) -> Self {
         if !text.at.is_known() {
             return self;
         }
         let inside = |node: Node| match node {
-            Node::Plain(value) => Node::One(Item {
+            Node::Plain(value) => Node::One(PlacedItem {
                 content: Content::Scalar(value),
                 overwrites: false,
                 is_constant: false,

@@ -3,7 +3,7 @@
 use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 
-use super::value::{Dict, Node, Source};
+use super::value::{Dict, Node, ValueFile};
 
 /// A node or a class.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ impl Entity {
     ///
     /// # Errors
     /// A part has the wrong form.
-    pub fn read(data: &Map, name: &str, source: Source<'_>) -> Result<Self, String> {
+    pub fn read(data: &Map, name: &str, source: ValueFile<'_>) -> Result<Self, String> {
         let part = |name: &str| match data.get(name) {
             None | Some(Value::None) => Ok(Dict::default()),
             Some(data) => read_dict(source, data).map_err(|message| format!("`{name}`: {message}")),
@@ -90,7 +90,7 @@ impl Applications {
 }
 
 /// Data as parameters.
-pub fn read_dict(source: Source<'_>, data: &Value) -> Result<Dict, String> {
+pub fn read_dict(source: ValueFile<'_>, data: &Value) -> Result<Dict, String> {
     match source.wrap(data)? {
         Node::Dict(dict, _) => source.merge_dict(Dict::default(), dict),
         _ => Err(format!(

@@ -5,7 +5,7 @@ use mapstack_value::Value;
 
 use super::answers::Exports;
 use super::failed;
-use super::interpolate::{Failure, Parameters, Queries, Role};
+use super::interpolate::{KeyProblem, Parameters, Queries, Role};
 use super::memo::InventoryQuestion;
 use super::merging::Reader;
 use super::value::{Dict, Node};
@@ -75,7 +75,7 @@ fn computed(
     queries: &Queries,
     parameters: Dict,
     exports: Dict,
-) -> std::result::Result<Node, Failure> {
+) -> std::result::Result<Node, KeyProblem> {
     let (settings, host) = (reader.settings, reader.inventory.host);
     let mut parameters = Parameters::new(parameters, settings, host, Role::Parameters)?;
     let mut exports = Parameters::new(exports, settings, host, Role::Exports)?;

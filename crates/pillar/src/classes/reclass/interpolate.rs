@@ -8,12 +8,12 @@ use mapstack_value::{Int, Key, Map, Value};
 use super::answers::Exports;
 use super::at::{At, ValuePlaces};
 use super::keys::{shown_path, split};
-use super::paths::{MissingValue, Problem, Result, get, plain, remove, set};
+use super::paths::{MissingValue, PathProblem, Result, get, plain, remove, set};
 use super::query::Query;
 use super::reference::Token;
-use super::settings::Settings;
-use super::value::{Content, Dict, Item, Node, Source, is_complex};
-use crate::classes::{Host, Origin, PlaceEffect};
+use super::settings::ReclassSettings;
+use super::value::{Content, Dict, Node, PlacedItem, ValueFile, is_complex};
+use crate::classes::{Host, PlaceEffect, SetPlaces};
 
 /// The purpose of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub enum Role {
 
 /// A problem with the keys of the value it is about, and the numbers of the files that say the value.
 #[derive(Debug, Clone)]
-pub struct Failure {
-    pub problem: Problem,
+pub struct KeyProblem {
+    pub problem: PathProblem,
     pub role: Role,
     pub path: Vec<Key>,
     pub files: Vec<usize>,
@@ -100,7 +100,7 @@ pub struct Queries {
 
 /// The values of a node with their references.
 pub struct Parameters<'s> {
-    settings: &'s Settings,
+    settings: &'s ReclassSettings,
     host: &'s dyn Host<Value>,
     role: Role,
     pub base: Node,
@@ -108,7 +108,7 @@ pub struct Parameters<'s> {
     /// The exports of all nodes, if a query asks for them.
     exports: Option<Exports>,
     /// The places that set the values, as far as they are known.
-    pub origin: Origin,
+    pub origin: SetPlaces,
     values: usize,
 }
 
@@ -116,10 +116,10 @@ impl<'s> Parameters<'s> {
     /// Values whose simple ones are merged at once (reclass: `_initialise_interpolate`).
     pub fn new(
         base: Dict,
-        settings: &'s Settings,
+        settings: &'s ReclassSettings,
         host: &'s dyn Host<Value>,
         role: Role,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, KeyProblem> {
         let mut made = Parameters {
             settings,
             host,
@@ -127,7 +127,7 @@ impl<'s> Parameters<'s> {
             base: Node::Plain(Value::None),
             waiting: PendingPaths::default(),
             exports: None,
-            origin: Origin::default(),
+            origin: SetPlaces::default(),
             values: 0,
         };
         let mut path = Vec::new();
@@ -163,9 +163,9 @@ impl<'s> Parameters<'s> {
     }
 
     /// Compute all that waits, with the exports that the queries look at.
-    pub fn interpolate(&mut self, exports: Option<Exports>) -> Result<(), Failure> {
+    pub fn interpolate(&mut self, exports: Option<Exports>) -> Result<(), KeyProblem> {
         self.exports = exports;
-        let mut missing: Option<Failure> = None;
+        let mut missing: Option<KeyProblem> = None;
         while let Some(path) = self.waiting.first() {
             let path = path.clone();
             self.one(&path, 0, &mut missing)?;
@@ -174,7 +174,7 @@ impl<'s> Parameters<'s> {
     }
 
     /// The same with the values of other parameters, which are computed (reclass: `interpolate_from_external`).
-    pub fn interpolate_from(&mut self, other: &mut Parameters<'_>) -> Result<(), Failure> {
+    pub fn interpolate_from(&mut self, other: &mut Parameters<'_>) -> Result<(), KeyProblem> {
         while let Some(path) = self.waiting.first() {
             let path = path.clone();
             let value = get(&self.base, &path).ok().cloned();
@@ -194,7 +194,7 @@ impl<'s> Parameters<'s> {
         asked: &[Key],
         leaves_out: bool,
         other: &mut Parameters<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), KeyProblem> {
         loop {
             let required = self.required(asked)?;
             if required.is_empty() {
@@ -218,7 +218,7 @@ impl<'s> Parameters<'s> {
     }
 
     /// The paths to compute before a path.
-    fn required(&self, asked: &[Key]) -> Result<Vec<Vec<Key>>, Failure> {
+    fn required(&self, asked: &[Key]) -> Result<Vec<Vec<Key>>, KeyProblem> {
         let mut required = Vec::new();
         for end in 1..asked.len() {
             let path = &asked[..end];
@@ -233,7 +233,7 @@ impl<'s> Parameters<'s> {
                 let value = get(&self.base, path)
                     .cloned()
                     .unwrap_or(Node::Plain(Value::None));
-                return Err(self.failure(Problem::Other(message), path, &value));
+                return Err(self.failure(PathProblem::Other(message), path, &value));
             }
             required.push(path.to_vec());
         }
@@ -250,7 +250,7 @@ impl<'s> Parameters<'s> {
         path: &[Key],
         value: &Node,
         other: &mut Parameters<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), KeyProblem> {
         // A path that the other parameters lack is null for this value.
         other.references(path, value, 0, &mut None)?;
         let failed = |this: &Self, problem| this.failure(problem, path, value);
@@ -270,12 +270,12 @@ impl<'s> Parameters<'s> {
     fn simple(&mut self, node: Node, path: &mut Vec<Key>) -> Result<Node> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(Problem::Limit(format!(
+            return Err(PathProblem::Limit(format!(
                 "the parameters come to more than {MAX_VALUES} values"
             )));
         }
         if path.len() > MAX_NESTED {
-            return Err(Problem::Limit(format!(
+            return Err(PathProblem::Limit(format!(
                 "the parameters are nested deeper than {MAX_NESTED}; does a reference lead to a mapping or a list around it?"
             )));
         }
@@ -352,8 +352,8 @@ impl<'s> Parameters<'s> {
         &mut self,
         path: &[Key],
         depth: usize,
-        missing: &mut Option<Failure>,
-    ) -> Result<(), Failure> {
+        missing: &mut Option<KeyProblem>,
+    ) -> Result<(), KeyProblem> {
         let value = match get(&self.base, path) {
             Ok(value @ (Node::One(_) | Node::Many(_))) => value.clone(),
             _ => {
@@ -365,13 +365,13 @@ impl<'s> Parameters<'s> {
             let message = format!(
                 "references lead further than {MAX_DEPTH} steps; do they lead back to this value?"
             );
-            return Err(self.failure(Problem::Limit(message), path, &value));
+            return Err(self.failure(PathProblem::Limit(message), path, &value));
         }
         self.waiting.insert(path, false);
         self.references(path, &value, depth, missing)?;
         let mut turns = ValuePlaces::default();
         let new = match self.rendered(&value, None, &mut turns) {
-            Err(problem @ Problem::Missing(_)) => {
+            Err(problem @ PathProblem::Missing(_)) => {
                 let failure = self.failure(problem, path, &value);
                 if !self.settings.gathers_errors {
                     return Err(failure);
@@ -395,8 +395,8 @@ impl<'s> Parameters<'s> {
         path: &[Key],
         value: &Node,
         depth: usize,
-        missing: &mut Option<Failure>,
-    ) -> Result<(), Failure> {
+        missing: &mut Option<KeyProblem>,
+    ) -> Result<(), KeyProblem> {
         let mut references = References::of(value);
         loop {
             for name in &references.names {
@@ -405,7 +405,7 @@ impl<'s> Parameters<'s> {
                     Some(false) => {
                         let message =
                             format!("the reference ${{{name}}} leads back to the value it is in");
-                        return Err(self.failure(Problem::Other(message), path, value));
+                        return Err(self.failure(PathProblem::Other(message), path, value));
                     }
                     Some(true) => self.one(&to, depth + 1, missing)?,
                     None => {
@@ -450,7 +450,7 @@ impl<'s> Parameters<'s> {
         };
         self.values += made.size();
         if self.values > MAX_VALUES {
-            return Err(Problem::Limit(format!(
+            return Err(PathProblem::Limit(format!(
                 "the parameters come to more than {MAX_VALUES} values"
             )));
         }
@@ -470,8 +470,8 @@ impl<'s> Parameters<'s> {
     }
 
     /// Something is wrong with a value.
-    fn failure(&self, problem: Problem, path: &[Key], value: &Node) -> Failure {
-        Failure {
+    fn failure(&self, problem: PathProblem, path: &[Key], value: &Node) -> KeyProblem {
+        KeyProblem {
             problem,
             role: self.role,
             path: path.to_vec(),
@@ -480,7 +480,7 @@ impl<'s> Parameters<'s> {
     }
 
     /// The data.
-    pub fn data(&self) -> Result<Map, Failure> {
+    pub fn data(&self) -> Result<Map, KeyProblem> {
         let data = plain(&self.base);
         match data.map_err(|problem| self.failure(problem, &[], &self.base))? {
             Value::Map(map) => Ok(map),
@@ -489,34 +489,36 @@ impl<'s> Parameters<'s> {
     }
 }
 
-impl Failure {
+impl KeyProblem {
     /// True if a reference to nothing is all that is wrong.
     fn is_missing(&self) -> bool {
-        matches!(self.problem, Problem::Missing(_))
+        matches!(self.problem, PathProblem::Missing(_))
     }
 }
 
 /// A query where reclass has no exports for it.
-fn unanswered(query: &Query) -> Problem {
-    Problem::Other(format!(
+fn unanswered(query: &Query) -> PathProblem {
+    PathProblem::Other(format!(
         "the inventory query $[{}] has no answer here: a query has to be all of a value of the parameters, and exports cannot depend on one",
         query.text
     ))
 }
 
 /// Items of one type without anything to compute (reclass: `ValueList.merge`).
-fn merged(items: Vec<Item>) -> Result<Item> {
-    let merge = |base: Item, item: Item| match (base.content, item.content) {
+fn merged(items: Vec<PlacedItem>) -> Result<PlacedItem> {
+    let merge = |base: PlacedItem, item: PlacedItem| match (base.content, item.content) {
         (Content::List(mut all), Content::List(more)) => {
             all.extend(more);
-            Ok(Item {
+            Ok(PlacedItem {
                 content: Content::List(all),
                 at: base.at,
                 ..item_of(item.file)
             })
         }
-        (_, Content::Dict(_)) => Err(Problem::Other("two mappings cannot be merged here".into())),
-        (_, content) => Ok(Item {
+        (_, Content::Dict(_)) => Err(PathProblem::Other(
+            "two mappings cannot be merged here".into(),
+        )),
+        (_, content) => Ok(PlacedItem {
             content,
             ..item_of(item.file)
         }),
@@ -526,8 +528,8 @@ fn merged(items: Vec<Item>) -> Result<Item> {
     items.try_fold(first, merge)
 }
 
-fn item_of(file: usize) -> Item {
-    Item {
+fn item_of(file: usize) -> PlacedItem {
+    PlacedItem {
         content: Content::Scalar(Value::None),
         file,
         at: At::default(),
@@ -557,7 +559,7 @@ impl References {
     }
 
     /// Once more, with what references inside references come to now.
-    fn again(self, value: &Node, base: &Node, settings: &Settings) -> Result<Self> {
+    fn again(self, value: &Node, base: &Node, settings: &ReclassSettings) -> Result<Self> {
         let rendering = Rendering {
             base,
             settings,
@@ -572,7 +574,7 @@ impl References {
                     .iter()
                     .map(|name| format!("${{{name}}}"))
                     .collect();
-                Err(Problem::Other(format!(
+                Err(PathProblem::Other(format!(
                     "references inside a reference lead to nothing: {}",
                     names.join(", ")
                 )))
@@ -608,7 +610,7 @@ impl References {
             let name = match (is_plain, rendering) {
                 (true, _) => Ok(plain_text(inside)),
                 (false, Some(rendering)) => rendering.joined(inside),
-                (false, None) => Err(Problem::Missing(String::new())),
+                (false, None) => Err(PathProblem::Missing(String::new())),
             };
             match name {
                 Ok(name) => self.names.push(name),
@@ -622,13 +624,13 @@ impl References {
 #[derive(Clone, Copy)]
 struct Rendering<'r> {
     base: &'r Node,
-    settings: &'r Settings,
+    settings: &'r ReclassSettings,
     /// The exports that answer queries.
     exports: Option<&'r [(String, Node)]>,
 }
 
 impl Rendering<'_> {
-    fn item(self, item: &Item) -> Result<Node> {
+    fn item(self, item: &PlacedItem) -> Result<Node> {
         Ok(self.content(&item.content)?.with_places(item))
     }
 
@@ -655,9 +657,9 @@ impl Rendering<'_> {
                 let name = self.joined(inside)?;
                 let found = get(self.base, &split(&name, &self.settings.delimiter));
                 found.cloned().map_err(|lost| match lost {
-                    MissingValue::Key | MissingValue::Inside => Problem::Missing(name),
+                    MissingValue::Key | MissingValue::Inside => PathProblem::Missing(name),
                     MissingValue::Item(step) => {
-                        Problem::Other(format!("a list has no item '{step}'"))
+                        PathProblem::Other(format!("a list has no item '{step}'"))
                     }
                 })
             }
@@ -669,7 +671,7 @@ impl Rendering<'_> {
         for token in tokens {
             text.push_str(&shown(&self.token(token)?)?);
             if text.len() > MAX_TEXT {
-                return Err(Problem::Limit(format!(
+                return Err(PathProblem::Limit(format!(
                     "a text with references comes to more than {MAX_TEXT} bytes"
                 )));
             }
@@ -678,14 +680,14 @@ impl Rendering<'_> {
     }
 
     /// Items over each other, by the options (reclass: `ValueList.render`).
-    fn many(self, items: &[Item], turns: &mut ValuePlaces) -> Result<Node> {
+    fn many(self, items: &[PlacedItem], turns: &mut ValuePlaces) -> Result<Node> {
         let mut output = Node::Plain(Value::None);
         let mut missing = None;
         let mut is_constant = false;
         for (at, item) in items.iter().enumerate() {
             let is_container = matches!(output, Node::Dict(..) | Node::List(..));
             let new = match self.item(item) {
-                Err(problem @ Problem::Missing(_))
+                Err(problem @ PathProblem::Missing(_))
                     if self.settings.ignores_overwritten
                         && !is_container
                         && at + 1 != items.len() =>
@@ -697,7 +699,7 @@ impl Rendering<'_> {
             };
             if is_constant {
                 if self.settings.strict_constants {
-                    return Err(Problem::Other(
+                    return Err(PathProblem::Other(
                         "a constant is changed by a later file".into(),
                     ));
                 }
@@ -741,11 +743,11 @@ impl Rendering<'_> {
                 described(&new),
                 described(&base)
             );
-            return Err(Problem::Other(message));
+            return Err(PathProblem::Other(message));
         }
         match (base, new) {
             (Node::Dict(base, at), Node::Dict(new, _)) => {
-                let source = Source {
+                let source = ValueFile {
                     settings,
                     file,
                     parses: false,
@@ -756,7 +758,7 @@ impl Rendering<'_> {
                     let new = source.merge_dict(Dict::default(), new)?;
                     source.merge_dict(base, new)
                 });
-                let made = made.map_err(Problem::Other)?;
+                let made = made.map_err(PathProblem::Other)?;
                 Ok(Node::Dict(made, at))
             }
             (Node::List(mut base, at), Node::List(new, _)) => {

@@ -6,7 +6,7 @@ use mapstack_value::{Map, Value};
 
 use super::answers::Exports;
 use super::interpolate::Queries;
-use super::storage::Files;
+use super::storage::InventoryFiles;
 use super::value::Node;
 
 /// The answers to inventory queries of earlier minions: every query merges all nodes of an environment, which is the
@@ -41,7 +41,7 @@ pub(super) struct InventoryQuestion<'a> {
     pub environment: &'a Value,
     pub queries: &'a Queries,
     /// The files of nodes and of classes.
-    pub files: [&'a Files; 2],
+    pub files: [&'a InventoryFiles; 2],
 }
 
 /// The kept results of one inventory and one set of queries.
@@ -50,7 +50,7 @@ struct KeptResults {
     options: Map,
     environment: Value,
     queries: Queries,
-    files: [Files; 2],
+    files: [InventoryFiles; 2],
     /// The files read, in order.
     read: Vec<FileReading>,
     /// The steps besides reading.
@@ -120,7 +120,7 @@ impl Memo {
             options: asked.options.clone(),
             environment: asked.environment.clone(),
             queries: asked.queries.clone(),
-            files: asked.files.map(Files::clone),
+            files: asked.files.map(InventoryFiles::clone),
             read: read.to_vec(),
             steps,
             exports: exports.clone(),
@@ -151,7 +151,7 @@ mod tests {
     use std::path::Path;
 
     use mapstack_diagnostic::Result;
-    use mapstack_loader::Tree;
+    use mapstack_loader::FileTree;
 
     use super::super::Inventory;
     use super::super::meter::MeteredHost;
@@ -159,10 +159,10 @@ mod tests {
     use crate::classes::Host;
 
     /// Files on the disk.
-    struct Disk(Tree);
+    struct Disk(FileTree);
 
     impl Host<Value> for Disk {
-        fn tree(&self) -> &Tree {
+        fn tree(&self) -> &FileTree {
             &self.0
         }
 
@@ -191,7 +191,7 @@ mod tests {
 
     /// The answer of a node's query, with a star if it was known from an earlier node.
     fn peers(root: &Path, node: &str, environment: &str, memo: &Memo) -> String {
-        let host = Disk(Tree::new().directory(root));
+        let host = Disk(FileTree::new().directory(root));
         let meter = MeteredHost::new(&host);
         let (base, options) = (root.to_str().unwrap(), "inventory_base_uri");
         let options: Map = [(options, base), ("default_environment", environment)]

@@ -12,10 +12,10 @@ use super::entity::{Entity, add_class, automatic, read_dict};
 use super::interpolate::{Parameters, Role};
 use super::memo::FileReading;
 use super::meter::MeteredHost;
-use super::paths::Problem;
-use super::settings::Settings;
-use super::storage::{File, Files, NamingScheme};
-use super::value::Source;
+use super::paths::PathProblem;
+use super::settings::ReclassSettings;
+use super::storage::{InventoryFile, InventoryFiles, NamingScheme};
+use super::value::ValueFile;
 use super::{Inventory, mappings, option, reference};
 use crate::classes::ClassFile;
 
@@ -33,9 +33,9 @@ pub struct Reader<'r> {
     pub inventory: &'r Inventory<'r>,
     /// The inventory's host.
     pub meter: &'r MeteredHost<'r>,
-    pub settings: &'r Settings,
-    pub nodes: Files,
-    pub classes: Files,
+    pub settings: &'r ReclassSettings,
+    pub nodes: InventoryFiles,
+    pub classes: InventoryFiles,
     directories: (String, String),
     /// The classes that may be missing.
     may_miss: Option<Regex>,
@@ -52,7 +52,7 @@ pub struct Reader<'r> {
 impl<'r> Reader<'r> {
     pub fn new(
         inventory: &'r Inventory<'r>,
-        settings: &'r Settings,
+        settings: &'r ReclassSettings,
         meter: &'r MeteredHost<'r>,
     ) -> Result<Self> {
         let directories = inventory.directories()?;
@@ -67,8 +67,8 @@ impl<'r> Reader<'r> {
             inventory,
             meter,
             settings,
-            nodes: Files::below(inventory.host, &directories.0, naming)?,
-            classes: Files::below(inventory.host, &directories.1, NamingScheme::Classes)?,
+            nodes: InventoryFiles::below(inventory.host, &directories.0, naming)?,
+            classes: InventoryFiles::below(inventory.host, &directories.1, NamingScheme::Classes)?,
             directories,
             may_miss: may_miss.transpose().map_err(wrong)?,
             files: RefCell::new(vec![ClassFile {
@@ -177,8 +177,8 @@ impl<'r> Reader<'r> {
         Ok(base)
     }
 
-    fn source(&self, file: usize) -> Source<'r> {
-        Source {
+    fn source(&self, file: usize) -> ValueFile<'r> {
+        ValueFile {
             settings: self.settings,
             file,
             parses: true,
@@ -187,7 +187,7 @@ impl<'r> Reader<'r> {
     }
 
     /// The entity in the file of a node or a class.
-    fn entity(&self, name: &str, file: &File) -> Result<Rc<Entity>> {
+    fn entity(&self, name: &str, file: &InventoryFile) -> Result<Rc<Entity>> {
         if let Some(known) = self.entities.borrow().get(&file.path) {
             return Ok(Rc::clone(known));
         }
@@ -326,14 +326,14 @@ impl Merging<'_, '_> {
         let so_far = Parameters::new(given, reader.settings, host, Role::Parameters);
         let so_far = so_far.map_err(|failure| failure.problem);
         let name = so_far.and_then(|so_far| so_far.text(&tokens));
-        let nameless = |problem: &Problem| {
+        let nameless = |problem: &PathProblem| {
             let message = format!("the class {class} has no name: {}", problem.message());
             reader.wrong(entity.file, message).help(
                 "references in names of classes see what classes before it say, without references",
             )
         };
         match name {
-            Err(problem @ Problem::Unresolved) if reader.settings.may_miss.is_some() => {
+            Err(problem @ PathProblem::Unresolved) if reader.settings.may_miss.is_some() => {
                 reader
                     .missing(class, entity)
                     .map_err(|_| nameless(&problem))?;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mapstack_diagnostic::{Diagnostic, Error, Result};
-use mapstack_loader::Tree;
+use mapstack_loader::FileTree;
 use mapstack_value::Value;
 
 use crate::classes::Host;
@@ -27,7 +27,7 @@ impl<'h> MeteredHost<'h> {
 }
 
 impl Host<Value> for MeteredHost<'_> {
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &FileTree {
         self.host.tree()
     }
 

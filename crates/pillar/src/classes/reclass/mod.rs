@@ -27,15 +27,15 @@ use mapstack_diagnostic::{Error, ErrorKind, Result};
 use mapstack_value::posixpath::{join, normpath};
 use mapstack_value::{Map, Value};
 
-use crate::classes::{Host, Origin, Origins};
+use crate::classes::{Host, Origins, SetPlaces};
 use entity::Entity;
-use interpolate::{Failure, Parameters, Role};
+use interpolate::{KeyProblem, Parameters, Role};
 use keys::shown_path;
 pub use memo::Memo;
 use merging::{NO_FILE, NODE_FILE, Reader};
 use meter::MeteredHost;
-use paths::Problem;
-use settings::Settings;
+use paths::PathProblem;
+use settings::ReclassSettings;
 
 /// An inventory, and the minion in question.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ impl Inventory<'_> {
     }
 
     fn classified(&self, meter: &MeteredHost<'_>) -> Result<Classified> {
-        let settings = Settings::new(self.options).map_err(option)?;
+        let settings = ReclassSettings::new(self.options).map_err(option)?;
         let reader = Reader::new(self, &settings, meter)?;
         let node = reader.node(self.minion_id)?;
         let merged = reader.merged(self.minion_id, &node)?;
@@ -181,7 +181,7 @@ fn resolved<'r>(reader: &Reader<'r>, merged: &Entity) -> Result<Parameters<'r>> 
 }
 
 /// The places that set values, with the files in the order of their merge.
-fn origins(reader: &Reader<'_>, classes: &[String], origin: Origin) -> Origins {
+fn origins(reader: &Reader<'_>, classes: &[String], origin: SetPlaces) -> Origins {
     let files = reader.files();
     let mut in_order: Vec<usize> = (0..files.len()).filter(|file| *file != NO_FILE).collect();
     in_order.sort_by_key(|&number| match number {
@@ -193,14 +193,16 @@ fn origins(reader: &Reader<'_>, classes: &[String], origin: Origin) -> Origins {
             (0, at.unwrap_or(classes.len()))
         }
     });
-    Origins::ordered(&files, &in_order, [origin, Origin::default()])
+    Origins::ordered(&files, &in_order, [origin, SetPlaces::default()])
 }
 
 /// An error that names the value, and the files that set it.
-fn failed(reader: &Reader<'_>, failure: &Failure) -> Error {
+fn failed(reader: &Reader<'_>, failure: &KeyProblem) -> Error {
     let kind = match failure.problem {
-        Problem::Limit(_) => ErrorKind::Limit,
-        Problem::Missing(_) | Problem::Other(_) | Problem::Unresolved => ErrorKind::DataSource,
+        PathProblem::Limit(_) => ErrorKind::Limit,
+        PathProblem::Missing(_) | PathProblem::Other(_) | PathProblem::Unresolved => {
+            ErrorKind::DataSource
+        }
     };
     let what = match failure.role {
         Role::Exports => "export",
@@ -217,8 +219,8 @@ fn failed(reader: &Reader<'_>, failure: &Failure) -> Error {
         error = error.note(format!("{} sets it", reader.files()[file].path));
     }
     error.help(match failure.problem {
-        Problem::Missing(_) => "correct the path, or set it in a class that the node has",
-        Problem::Other(_) | Problem::Unresolved | Problem::Limit(_) => {
+        PathProblem::Missing(_) => "correct the path, or set it in a class that the node has",
+        PathProblem::Other(_) | PathProblem::Unresolved | PathProblem::Limit(_) => {
             "see docs/pillar.md on reclass"
         }
     })

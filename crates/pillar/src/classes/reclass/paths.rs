@@ -6,11 +6,11 @@ use mapstack_value::{Key, Map, Value};
 use super::keys::shown_path;
 use super::value::Node;
 
-pub type Result<T, E = Problem> = std::result::Result<T, E>;
+pub type Result<T, E = PathProblem> = std::result::Result<T, E>;
 
 /// Why a value cannot be computed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
+pub enum PathProblem {
     /// A reference to nothing; a later value can come in its place.
     Missing(String),
     /// Anything else.
@@ -21,23 +21,23 @@ pub enum Problem {
     Limit(String),
 }
 
-impl Problem {
+impl PathProblem {
     /// The message.
     pub fn message(&self) -> String {
         match self {
-            Problem::Missing(name) => format!("the reference ${{{name}}} leads to nothing"),
-            Problem::Unresolved => {
+            PathProblem::Missing(name) => format!("the reference ${{{name}}} leads to nothing"),
+            PathProblem::Unresolved => {
                 "a reference leads to an item of a list that has references itself".into()
             }
-            Problem::Other(message) | Problem::Limit(message) => message.clone(),
+            PathProblem::Other(message) | PathProblem::Limit(message) => message.clone(),
         }
     }
 }
 
-impl From<Error> for Problem {
+impl From<Error> for PathProblem {
     /// A refusal by the program around an inventory is a limit.
     fn from(error: Error) -> Self {
-        Problem::Limit(error.diagnostic().message.clone())
+        PathProblem::Limit(error.diagnostic().message.clone())
     }
 }
 
@@ -54,15 +54,15 @@ pub enum MissingValue {
 
 impl MissingValue {
     /// The problem of a path that is not a reference, where only a missing key counts as missing.
-    pub fn inside(self, path: &[Key]) -> Problem {
+    pub fn inside(self, path: &[Key]) -> PathProblem {
         let path = shown_path(path);
         match self {
-            MissingValue::Key => Problem::Missing(path),
+            MissingValue::Key => PathProblem::Missing(path),
             MissingValue::Inside => {
-                Problem::Other(format!("`{path}` leads into a value that has no keys"))
+                PathProblem::Other(format!("`{path}` leads into a value that has no keys"))
             }
             MissingValue::Item(step) => {
-                Problem::Other(format!("`{path}`: a list has no item '{step}'"))
+                PathProblem::Other(format!("`{path}`: a list has no item '{step}'"))
             }
         }
     }
@@ -181,6 +181,6 @@ pub fn plain(node: &Node) -> Result<Value> {
             Value::Map(entries.collect::<Result<Map>>()?)
         }
         Node::List(items, _) => items.iter().map(plain).collect::<Result<Value>>()?,
-        Node::One(_) | Node::Many(_) => return Err(Problem::Unresolved),
+        Node::One(_) | Node::Many(_) => return Err(PathProblem::Unresolved),
     })
 }

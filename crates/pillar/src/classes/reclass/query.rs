@@ -4,7 +4,7 @@
 use mapstack_value::{Int, Key, Value};
 
 use super::keys::split;
-use super::settings::Settings;
+use super::settings::ReclassSettings;
 
 /// A query, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,7 @@ impl Query {
     ///
     /// # Errors
     /// It is not a query, or a test compares no export.
-    pub fn read(text: &str, settings: &Settings) -> Result<Self, String> {
+    pub fn read(text: &str, settings: &ReclassSettings) -> Result<Self, String> {
         let mut words = Words(text);
         let (mut ignores_errors, mut all_environments) = (false, false);
         loop {
@@ -121,7 +121,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn test(self, settings: &Settings) -> Result<Test, String> {
+    fn test(self, settings: &ReclassSettings) -> Result<Test, String> {
         let (mut export, mut parameter, mut literal) = (None, None, None);
         for side in self.sides {
             let text = match side {
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<String, String> {
-        let query = Query::read(text, &Settings::new(&Map::new())?)?;
+        let query = Query::read(text, &ReclassSettings::new(&Map::new())?)?;
         let operand = |operand: &Operand| match operand {
             Operand::Parameter(name) => format!("self:{name}"),
             Operand::Literal(value) => value.repr(),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::query::Query;
-use super::settings::Settings;
+use super::settings::ReclassSettings;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// A reference that is not closed, or has nothing inside.
-pub fn parse(text: &str, settings: &Settings) -> Result<Option<Vec<Token>>, String> {
+pub fn parse(text: &str, settings: &ReclassSettings) -> Result<Option<Vec<Token>>, String> {
     let count =
         text.matches(&*settings.reference.0).count() + text.matches(&*settings.export.0).count();
     if count == 0 {
@@ -60,7 +60,7 @@ pub fn parse(text: &str, settings: &Settings) -> Result<Option<Vec<Token>>, Stri
 }
 
 /// A text with one plain reference.
-fn simple(text: &str, settings: &Settings) -> Option<Vec<Token>> {
+fn simple(text: &str, settings: &ReclassSettings) -> Option<Vec<Token>> {
     let (open, close) = &settings.reference;
     let excluded = excluded(settings);
     let plain = |text: &str| !text.contains(|c| excluded.contains(c));
@@ -80,8 +80,8 @@ fn simple(text: &str, settings: &Settings) -> Option<Vec<Token>> {
     )
 }
 
-fn excluded(settings: &Settings) -> String {
-    let Settings {
+fn excluded(settings: &ReclassSettings) -> String {
+    let ReclassSettings {
         escape,
         reference,
         export,
@@ -117,7 +117,7 @@ fn expand_tabs(text: &str) -> String {
 }
 
 struct Parser<'t> {
-    settings: &'t Settings,
+    settings: &'t ReclassSettings,
     rest: &'t str,
 }
 
@@ -152,7 +152,7 @@ impl<'t> Parser<'t> {
 
     /// `\\` before a sentinel, which is `\`.
     fn double_escape(&mut self) -> Option<String> {
-        let Settings {
+        let ReclassSettings {
             escape,
             reference,
             export,
@@ -193,7 +193,7 @@ impl<'t> Parser<'t> {
 
     /// Text outside of references; there is at least one character.
     fn string(&mut self) -> String {
-        let Settings {
+        let ReclassSettings {
             reference, export, ..
         } = self.settings;
         let found = self
@@ -251,7 +251,7 @@ impl<'t> Parser<'t> {
     }
 
     fn inner_text(&mut self) -> Option<String> {
-        let Settings {
+        let ReclassSettings {
             escape,
             reference: (open, close),
             ..
@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn read(text: &str) -> String {
-        let settings = Settings::new(&mapstack_value::Map::new()).unwrap();
+        let settings = ReclassSettings::new(&mapstack_value::Map::new()).unwrap();
         match parse(text, &settings) {
             Ok(Some(tokens)) => shown(&tokens),
             Ok(None) => "plain".into(),

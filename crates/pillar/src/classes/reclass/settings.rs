@@ -1,10 +1,10 @@
-//! The options of reclass that change how values are merged and read (reclass: `Settings`).
+//! The options of reclass that change how values are merged and read (reclass: `ReclassSettings`).
 
 use mapstack_value::{Map, Value};
 
 /// The settings of a run.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ReclassSettings {
     pub scalar_over_dict: bool,
     pub scalar_over_list: bool,
     pub list_over_scalar: bool,
@@ -32,7 +32,7 @@ pub struct Settings {
     pub ignores_failed_nodes: bool,
 }
 
-impl Settings {
+impl ReclassSettings {
     /// Those that are given; the others are as reclass has them. Unknown names are ignored, as in reclass.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Settings {
                 ));
             }
         };
-        Ok(Settings {
+        Ok(ReclassSettings {
             scalar_over_dict: on("allow_scalar_over_dict", false),
             scalar_over_list: on("allow_scalar_over_list", false),
             list_over_scalar: on("allow_list_over_scalar", false),

@@ -11,13 +11,13 @@ use crate::classes::files::unreadable;
 
 /// Files by the names of their nodes or classes, in the order of directories.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Files {
-    by_name: IndexMap<String, File, RandomState>,
+pub struct InventoryFiles {
+    by_name: IndexMap<String, InventoryFile, RandomState>,
 }
 
 /// A file of a node or a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct InventoryFile {
     /// Its path.
     pub path: String,
     /// Its path from the directory of all, without the ending.
@@ -38,15 +38,15 @@ pub enum NamingScheme {
 /// Directories nest this deep at most.
 const MAX_DEPTH: usize = 32;
 
-impl Files {
+impl InventoryFiles {
     /// All files below a directory.
     pub fn below(host: &dyn Host<Value>, directory: &str, naming: NamingScheme) -> Result<Self> {
-        let mut files = Files::default();
+        let mut files = InventoryFiles::default();
         files.walk(host, directory, directory, "", naming)?;
         Ok(files)
     }
 
-    pub fn get(&self, name: &str) -> Option<&File> {
+    pub fn get(&self, name: &str) -> Option<&InventoryFile> {
         self.by_name.get(name)
     }
 
@@ -122,7 +122,7 @@ impl Files {
         } else {
             way
         };
-        let made = File {
+        let made = InventoryFile {
             path: join(directory, file),
             name: join(shown_way, stem),
         };
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn paths_make_names() {
         let name = |way: &str, file: &str, naming: NamingScheme| {
-            let mut files = Files::default();
+            let mut files = InventoryFiles::default();
             files
                 .add("/r", &join("/r", way), way, file, naming)
                 .unwrap();

@@ -9,7 +9,7 @@ use mapstack_value::{Key, Value};
 use super::at::At;
 use super::query::Query;
 use super::reference::{Token, parse};
-use super::settings::Settings;
+use super::settings::ReclassSettings;
 
 /// A mapping of values that may have references.
 pub type Dict = IndexMap<Key, Node, RandomState>;
@@ -22,15 +22,15 @@ pub enum Node {
     Dict(Dict, At),
     List(Vec<Node>, At),
     /// The content of one file.
-    One(Item),
+    One(PlacedItem),
     /// The values that several files set at one place.
-    Many(Vec<Item>),
+    Many(Vec<PlacedItem>),
 }
 
 impl Node {
     /// The number of its values, with itself.
     pub fn size(&self) -> usize {
-        let content = |item: &Item| match &item.content {
+        let content = |item: &PlacedItem| match &item.content {
             Content::Dict(dict) => dict.values().map(Node::size).sum(),
             Content::List(items) => items.iter().map(Node::size).sum(),
             Content::Scalar(_) | Content::Text(_) => 0,
@@ -45,7 +45,7 @@ impl Node {
     }
 
     /// The items from files, if it is not merged yet.
-    pub fn items(&self) -> &[Item] {
+    pub fn items(&self) -> &[PlacedItem] {
         match self {
             Node::One(item) => std::slice::from_ref(item),
             Node::Many(items) => items,
@@ -56,7 +56,7 @@ impl Node {
 
 /// The value of a file for one place.
 #[derive(Debug, Clone)]
-pub struct Item {
+pub struct PlacedItem {
     pub content: Content,
     /// The number of the file.
     pub file: usize,
@@ -123,9 +123,9 @@ fn refers(token: &Token) -> bool {
 }
 
 /// True if items have to wait, or need rules of their own to be merged.
-pub fn is_complex(items: &[Item]) -> bool {
+pub fn is_complex(items: &[PlacedItem]) -> bool {
     let first = items.first().map(|item| item.content.kind());
-    let is_special = |item: &Item| {
+    let is_special = |item: &PlacedItem| {
         item.content.is_complex()
             || item.is_constant
             || item.overwrites
@@ -136,8 +136,8 @@ pub fn is_complex(items: &[Item]) -> bool {
 
 /// Makes and merges values of one file.
 #[derive(Clone, Copy)]
-pub struct Source<'s> {
-    pub settings: &'s Settings,
+pub struct ValueFile<'s> {
+    pub settings: &'s ReclassSettings,
     pub file: usize,
     /// True if texts can have references.
     pub parses: bool,
@@ -145,9 +145,9 @@ pub struct Source<'s> {
     pub is_noted: bool,
 }
 
-impl Source<'_> {
-    fn item(self, content: Content, at: At) -> Item {
-        Item {
+impl ValueFile<'_> {
+    fn item(self, content: Content, at: At) -> PlacedItem {
+        PlacedItem {
             content,
             file: self.file,
             at,
@@ -187,7 +187,7 @@ impl Source<'_> {
     }
 
     /// A node as what one file says; a node of several files is handed back.
-    fn as_item(self, node: Node) -> Result<Item, Vec<Item>> {
+    fn as_item(self, node: Node) -> Result<PlacedItem, Vec<PlacedItem>> {
         Ok(match node {
             Node::One(item) => item,
             Node::Many(items) => return Err(items),
@@ -234,7 +234,7 @@ impl Source<'_> {
                 let item = self
                     .as_item(value)
                     .map_err(|_| format!("the key '{name}' is set by several files"))?;
-                let item = Item {
+                let item = PlacedItem {
                     overwrites: item.overwrites || overwrites,
                     is_constant: item.is_constant || is_constant,
                     ..item

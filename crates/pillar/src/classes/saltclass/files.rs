@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::Tree;
+use mapstack_loader::FileTree;
 use mapstack_value::posixpath::{join, split};
 
 use super::inventory::Inventory;
@@ -140,7 +140,7 @@ impl Inventory<'_> {
 
     /// True if a directory contains a name that is not a directory. It can be a link that leads nowhere.
     fn is_listed(&self, path: &str) -> Result<bool> {
-        let tree: &Tree = self.host.tree();
+        let tree: &FileTree = self.host.tree();
         if tree.is_file(path).map_err(|e| unreadable(&e))? {
             return Ok(true);
         }

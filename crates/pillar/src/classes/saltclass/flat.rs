@@ -27,7 +27,7 @@ pub struct ClassExpansion<'i> {
 }
 
 /// A list, and how far it is done.
-struct Level {
+struct ListProgress {
     names: Vec<String>,
     next: usize,
 }
@@ -112,12 +112,12 @@ impl<'i> ClassExpansion<'i> {
     }
 
     /// The list with patterns expanded.
-    fn level(&mut self, wanted: Vec<Obj>) -> Result<Level> {
+    fn level(&mut self, wanted: Vec<Obj>) -> Result<ListProgress> {
         self.inventory.host.spend(1 + wanted.len())?;
         let names = self
             .inventory
             .names(&self.node, wanted, &mut self.matched)?;
-        Ok(Level {
+        Ok(ListProgress {
             names: names.into_iter().collect(),
             next: 0,
         })

@@ -8,7 +8,7 @@ use mapstack_pyobject::{DictRef, ListRef, Obj};
 use mapstack_value::Key;
 
 use super::objects::is_mark;
-use crate::classes::{ClassFile, FilePlace, Origin, Origins, PlaceEffect};
+use crate::classes::{ClassFile, FilePlace, Origins, PlaceEffect, SetPlaces};
 
 /// The most values of a pillar with origins: a few aliases can expand to millions.
 const MAX_VALUES: usize = 250_000;
@@ -165,8 +165,8 @@ impl Setters {
     }
 
     /// The origins of an object that places set, and of what is inside.
-    fn inside(&self, object: &Obj, turns: SetterPlaces, left: &mut usize) -> Origin {
-        let mut origin = Origin {
+    fn inside(&self, object: &Obj, turns: SetterPlaces, left: &mut usize) -> SetPlaces {
+        let mut origin = SetPlaces {
             turns,
             inside: Default::default(),
         };

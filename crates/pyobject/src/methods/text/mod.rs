@@ -5,7 +5,7 @@ pub mod search;
 mod translate;
 
 use mapstack_value::Str;
-use mapstack_value::pytext::split::{self, Side};
+use mapstack_value::pytext::split::{self, StripEnds};
 use mapstack_value::pytext::{case, classes};
 
 use super::signature::{Call, at_most, integer, integer_or, joinable, not_empty, text};
@@ -94,9 +94,9 @@ pub fn call(vm: &dyn Interpreter, s: &Str, name: &str, args: CallArgs) -> Result
         "isspace" => is(call, |s| classes::every(s, classes::is_space)),
         "istitle" => is(call, case::is_title),
         "isupper" => is(call, case::is_upper),
-        "strip" => strip(s, Side::Both, call),
-        "lstrip" => strip(s, Side::Left, call),
-        "rstrip" => strip(s, Side::Right, call),
+        "strip" => strip(s, StripEnds::Both, call),
+        "lstrip" => strip(s, StripEnds::Left, call),
+        "rstrip" => strip(s, StripEnds::Right, call),
         "split" | "rsplit" => split_method(vm, s, call),
         "splitlines" => split_lines(vm, s, call),
         "partition" | "rpartition" => partition(s, call),
@@ -166,7 +166,7 @@ fn strings(parts: &[&str]) -> Obj {
     )
 }
 
-fn strip(s: &str, side: Side, call: Call<'_>) -> Result<Obj> {
+fn strip(s: &str, side: StripEnds, call: Call<'_>) -> Result<Obj> {
     let name = call.name;
     let [chars] = call.positional(0)?;
     let stripped = match chars {

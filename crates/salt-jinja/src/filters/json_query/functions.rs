@@ -17,7 +17,7 @@ use mapstack_jinja::filters::number::whole;
 type Types = &'static [&'static str];
 
 /// A function.
-struct Function {
+struct QueryFunction {
     name: &'static str,
     parameters: &'static [Types],
     /// True if the last parameter may be repeated.
@@ -27,8 +27,8 @@ struct Function {
 
 type Run = fn(&Vm<'_>, &FunctionArgs<'_, '_>) -> Result<Value>;
 
-const fn function(name: &'static str, parameters: &'static [Types], run: Run) -> Function {
-    Function {
+const fn function(name: &'static str, parameters: &'static [Types], run: Run) -> QueryFunction {
+    QueryFunction {
         name,
         parameters,
         is_variadic: false,
@@ -36,14 +36,14 @@ const fn function(name: &'static str, parameters: &'static [Types], run: Run) ->
     }
 }
 
-const fn variadic(name: &'static str, parameters: &'static [Types], run: Run) -> Function {
-    Function {
+const fn variadic(name: &'static str, parameters: &'static [Types], run: Run) -> QueryFunction {
+    QueryFunction {
         is_variadic: true,
         ..function(name, parameters, run)
     }
 }
 
-const FUNCTIONS: &[Function] = &[
+const FUNCTIONS: &[QueryFunction] = &[
     function("abs", &[&["number"]], abs),
     function("avg", &[&["array-number"]], average),
     function("ceil", &[&["number"]], |_, given| {

@@ -246,8 +246,8 @@ impl Pattern {
             out.push_str(&text[copied..whole.start()]);
             for part in &template {
                 match part {
-                    replacement::Part::Text(text) => out.push_str(text),
-                    replacement::Part::Group(i) => {
+                    replacement::ReplacementPart::Text(text) => out.push_str(text),
+                    replacement::ReplacementPart::Group(i) => {
                         out.push_str(found.get(*i).map_or("", |m| m.as_str()));
                     }
                 }

@@ -6,13 +6,17 @@ use super::translate::{error, read_octal};
 
 /// A piece of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ReplacementPart {
     Text(String),
     Group(usize),
 }
 
 /// Take a template apart.
-pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) -> Result<Vec<Part>> {
+pub(super) fn parse(
+    template: &str,
+    groups: usize,
+    names: &[(String, usize)],
+) -> Result<Vec<ReplacementPart>> {
     let chars: Vec<char> = template.chars().collect();
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -49,9 +53,9 @@ pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) ->
                     return Err(error(&format!("invalid group reference {group}"), place));
                 }
                 if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(ReplacementPart::Text(std::mem::take(&mut text)));
                 }
-                parts.push(Part::Group(group));
+                parts.push(ReplacementPart::Group(group));
             }
             None if escape.is_ascii_alphabetic() || escape == '\\' => {
                 text.push(character(escape, start)?);
@@ -60,7 +64,7 @@ pub(super) fn parse(template: &str, groups: usize, names: &[(String, usize)]) ->
         }
     }
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(ReplacementPart::Text(text));
     }
     Ok(parts)
 }

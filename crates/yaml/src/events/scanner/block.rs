@@ -6,7 +6,7 @@ use crate::events::event::{Mark, Style};
 use crate::events::token::{Token, TokenKind};
 
 use super::Scanner;
-use super::text::Text;
+use super::text::ScalarText;
 
 const WHAT: &str = "while scanning a block scalar";
 
@@ -36,7 +36,7 @@ impl Scanner<'_> {
         let given = increment.map(|increment| self.indent.unwrap_or(0) + increment);
         let mut breaks = String::new();
         let (mut end, indent) = self.block_breaks(given, &mut breaks, start)?;
-        let mut text = Text::new(&self.cursor);
+        let mut text = ScalarText::new(&self.cursor);
         // The break behind the line before, and whether that line began with a blank.
         let (mut before, mut was_blank) = (None, false);
         while self.cursor.mark().column == indent && !self.cursor.is_at_end() {

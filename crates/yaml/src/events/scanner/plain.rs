@@ -7,7 +7,7 @@ use crate::events::event::{Mark, Style};
 use crate::events::token::{Token, TokenKind};
 
 use super::Scanner;
-use super::text::{Gap, Text};
+use super::text::{Gap, ScalarText};
 
 const WHAT: &str = "while scanning a plain scalar";
 
@@ -19,7 +19,7 @@ impl Scanner<'_> {
         let column = self.inner_column();
         let start = self.cursor.mark();
         let mut end = start;
-        let mut text = Text::new(&self.cursor);
+        let mut text = ScalarText::new(&self.cursor);
         let mut gap = Gap::none();
         while !self.cursor.is_document_indicator() && self.cursor.byte(0) != b'#' {
             let word = self.cursor.mark().offset;

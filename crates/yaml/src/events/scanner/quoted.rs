@@ -8,7 +8,7 @@ use crate::events::event::{Mark, Style};
 use crate::events::token::TokenKind;
 
 use super::Scanner;
-use super::text::{Gap, Text};
+use super::text::{Gap, ScalarText};
 
 const WHAT: &str = "while scanning a quoted scalar";
 const WHAT_ESCAPE: &str = "while parsing a quoted scalar";
@@ -20,7 +20,7 @@ impl<'t> Scanner<'t> {
         let start = self.cursor.mark();
         let quote = self.cursor.byte(0);
         self.cursor.skip();
-        let mut text = Text::new(&self.cursor);
+        let mut text = ScalarText::new(&self.cursor);
         loop {
             if self.cursor.is_document_indicator() {
                 return Err(self.error(WHAT, start, "found unexpected document indicator"));
@@ -48,7 +48,12 @@ impl<'t> Scanner<'t> {
     }
 
     /// Pass everything up to a blank, a break, the closing quote or the end. An escaped line break begins a gap.
-    fn quoted_words(&mut self, quote: u8, start: Mark, text: &mut Text<'t>) -> Result<Gap, Error> {
+    fn quoted_words(
+        &mut self,
+        quote: u8,
+        start: Mark,
+        text: &mut ScalarText<'t>,
+    ) -> Result<Gap, Error> {
         loop {
             let from = self.cursor.mark().offset;
             self.cursor

@@ -8,7 +8,7 @@ use crate::events::event::Mark;
 use crate::events::token::TokenKind;
 
 use super::Scanner;
-use super::text::Text;
+use super::text::ScalarText;
 
 const WHAT: &str = "while scanning a tag";
 
@@ -93,7 +93,7 @@ impl<'t> Scanner<'t> {
         from: usize,
         start: Mark,
     ) -> Result<Cow<'t, str>, Error> {
-        let mut text = Text::new(&self.cursor);
+        let mut text = ScalarText::new(&self.cursor);
         text.push_part(from..self.cursor.mark().offset);
         let is_part =
             |byte| is_tag_byte(byte) || uri != Uri::Suffix && matches!(byte, b',' | b'[' | b']');

@@ -7,15 +7,15 @@ use crate::events::bytes::is_blank;
 use crate::events::cursor::Cursor;
 
 /// The text of a scalar: a part of the source as long as that says it, and a copy from then on.
-pub(super) struct Text<'t> {
+pub(super) struct ScalarText<'t> {
     source: &'t str,
     range: Range<usize>,
     copy: Option<String>,
 }
 
-impl<'t> Text<'t> {
+impl<'t> ScalarText<'t> {
     pub fn new(source: &Cursor<'t>) -> Self {
-        Text {
+        ScalarText {
             source: source.text(),
             range: 0..0,
             copy: None,
@@ -119,7 +119,7 @@ impl Gap {
     }
 
     /// Add the gap to a scalar, now that a word or the closing quote follows.
-    pub fn fold_into(&mut self, text: &mut Text<'_>) {
+    pub fn fold_into(&mut self, text: &mut ScalarText<'_>) {
         if !self.is_break {
             text.push_part(std::mem::take(&mut self.blanks));
             return;
