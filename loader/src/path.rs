@@ -13,6 +13,7 @@ pub struct SaltPath {
     text: String,
     saltenv: Option<String>,
     absolute: bool,
+    slashed: bool,
 }
 
 /// The text is not a `salt://` URL.
@@ -37,6 +38,7 @@ impl SaltPath {
     pub fn parse(url: &str) -> Result<Self, BadPath> {
         let url = url.strip_prefix("salt://").ok_or(BadPath)?;
         let (path, saltenv) = Self::split_saltenv(url);
+        let slashed = path.starts_with('/');
         let path = path.trim_start_matches(['/', '\\']);
         if let Some(literal) = path.strip_prefix('|') {
             let literal = literal.trim_start_matches('|');
@@ -44,6 +46,7 @@ impl SaltPath {
             return Ok(SaltPath {
                 saltenv,
                 absolute,
+                slashed,
                 ..Self::from_relative(literal)
             });
         }
@@ -57,6 +60,7 @@ impl SaltPath {
         let saltenv = saltenv.or_else(|| in_query().map(Into::into));
         Ok(SaltPath {
             saltenv,
+            slashed,
             ..Self::from_relative(path)
         })
     }
@@ -99,6 +103,7 @@ impl SaltPath {
                 text: path.into(),
                 saltenv: None,
                 absolute: false,
+                slashed: false,
             };
         }
         let mut text = String::with_capacity(path.len());
@@ -115,6 +120,7 @@ impl SaltPath {
             text,
             saltenv: None,
             absolute: false,
+            slashed: false,
         }
     }
 
@@ -137,6 +143,18 @@ impl SaltPath {
     /// True if the path as it was written starts with a slash behind `salt://|`.
     pub(crate) fn is_absolute(&self) -> bool {
         self.absolute
+    }
+
+    /// True if a slash follows `salt://`. Salt before 3008 finds no file at such a URL.
+    ///
+    /// ```
+    /// use mapstack_loader::SaltPath;
+    /// assert!(SaltPath::parse("salt:///a").unwrap().is_slashed());
+    /// assert!(!SaltPath::parse("salt://a").unwrap().is_slashed());
+    /// ```
+    #[must_use]
+    pub fn is_slashed(&self) -> bool {
+        self.slashed
     }
 
     /// The saltenv the URL itself names.

@@ -144,7 +144,7 @@ fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Con
         )));
     }
     let is_there = |source: &&String| {
-        let (path, saltenv) = path_and_saltenv(source);
+        let (path, saltenv) = world.path_and_saltenv(source);
         let saltenv = saltenv.unwrap_or_else(|| chunk.saltenv());
         world.listed(&saltenv).directories.contains(&path)
     };

@@ -93,7 +93,7 @@ pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) ->
 
 /// Look for a source of a list. Salt compares its text with a list of the files and directories that are served.
 fn look(world: &MinionFiles<'_>, url: &str, saltenv: &str) -> SourceLookup {
-    let (path, env) = path_and_saltenv(url);
+    let (path, env) = world.path_and_saltenv(url);
     let listed = world.listed(env.as_deref().unwrap_or(saltenv));
     let is_file = listed.files.binary_search(&path).is_ok();
     if is_file || listed.directories.contains(&path) {

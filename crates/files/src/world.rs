@@ -11,6 +11,7 @@ use mapstack_value::{Map, Value};
 
 use crate::content::{Content, of_error};
 use crate::plan::ContentPlan;
+use crate::source::path_and_saltenv;
 use crate::unknown::{Reason, Unknown};
 
 /// Calls a function in a saltenv, with its arguments.
@@ -95,6 +96,21 @@ impl<'w> MinionFiles<'w> {
     /// The files of a saltenv.
     pub fn listed(&self, saltenv: &str) -> Arc<SaltenvNames> {
         self.listed.of(self.engine, saltenv)
+    }
+
+    /// The path of a URL and the saltenv that it names, as the version of Salt reads it.
+    pub fn path_and_saltenv(&self, url: &str) -> (String, Option<String>) {
+        let (path, saltenv) = path_and_saltenv(url);
+        let behaviour = self.engine.salt_version().behaviour();
+        let keeps_slash = url.starts_with("salt:///") && !behaviour.urls_take_off_slashes;
+        (
+            if keeps_slash {
+                format!("/{path}")
+            } else {
+                path
+            },
+            saltenv,
+        )
     }
 
     /// The mode of a file of the file server, with four digits (Salt: `cp.stat_file`).

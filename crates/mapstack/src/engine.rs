@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_loader::{Deployed, Fetched, FileServer, FileTree, SaltPath};
+use mapstack_loader::{Deployed, Fetched, FileServer, FileTree, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, SaltVersion};
 use mapstack_render::jinja::{Limits, RunBudget, SpentResource, TemplateCache};
@@ -222,7 +222,20 @@ impl Engine {
     /// # Errors
     /// There is a file, and it cannot be read.
     pub fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched> {
-        unreadable(path, self.files.fetch(path, saltenv))
+        unreadable(path, self.served(path, saltenv))
+    }
+
+    /// The first file at a path, as the version of Salt reads the URL of the path.
+    pub(crate) fn served(
+        &self,
+        path: &SaltPath,
+        saltenv: &str,
+    ) -> std::result::Result<Fetched, LoadError> {
+        if path.is_slashed() && !self.salt_version.behaviour().urls_take_off_slashes {
+            let reason = "before Salt 3008, a URL with three slashes leads nowhere".into();
+            return Ok(Fetched::Refused { reason });
+        }
+        self.files.fetch(path, saltenv)
     }
 
     /// Collect the calls that nothing answers, all at once: where one would end a run, the runs of `work` continue with a

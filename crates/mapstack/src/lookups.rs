@@ -79,7 +79,7 @@ impl Run<'_> {
 
     /// Fetch a file from a saltenv, unless the path names another one. The file is not part of the record of layers.
     pub(crate) fn fetch_from(&self, asked: &SaltPath, saltenv: &str) -> Result<Option<File>> {
-        let fetched = self.engine.files.fetch(asked, saltenv);
+        let fetched = self.engine.served(asked, saltenv);
         self.note_fetched(saltenv, asked, &fetched);
         self.file_of(asked, unreadable(asked, fetched)?, "is not served")
     }

@@ -53,6 +53,8 @@ pub struct Behaviour {
     /// All slashes in front of a path count for nothing. Otherwise one or three do, and a path with two, or more than three,
     /// leads nowhere.
     pub takes_off_all_slashes: bool,
+    /// Slashes after `salt://` count for nothing. Otherwise a URL with one leads nowhere.
+    pub urls_take_off_slashes: bool,
     /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
     /// and its own classes name.
     pub keeps_nested_classes: bool,
@@ -100,6 +102,7 @@ const BEFORE_3008: Behaviour = Behaviour {
     reads_jinja_headers: false,
     trims_names_of_sls: false,
     takes_off_all_slashes: false,
+    urls_take_off_slashes: false,
     keeps_nested_classes: true,
     given_variables_override_places: false,
     pyobjects_take_context: true,
@@ -123,6 +126,7 @@ const SINCE_3008: Behaviour = Behaviour {
     reads_jinja_headers: true,
     trims_names_of_sls: true,
     takes_off_all_slashes: true,
+    urls_take_off_slashes: true,
     keeps_nested_classes: true,
     given_variables_override_places: true,
     pyobjects_take_context: true,

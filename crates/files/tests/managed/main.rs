@@ -2,4 +2,5 @@
 
 mod exhausting;
 mod fragments;
+mod older;
 mod recorded;

@@ -135,7 +135,7 @@ impl Context for Run<'_> {
     }
 
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> mapstack_diagnostic::Result<Fetched> {
-        let fetched = self.engine.files.fetch(path, saltenv);
+        let fetched = self.engine.served(path, saltenv);
         self.note_fetched(saltenv, path, &fetched);
         unreadable(path, fetched)
     }
