@@ -4,9 +4,9 @@ use mapstack::value::Value;
 use mapstack::{Call, CallError, Means};
 
 use crate::host::args::Result;
-use crate::host::table::Table;
+use crate::host::table::FunctionTable;
 
-pub(crate) const TABLE: Table = &[("http.query", query), ("http_query", query)];
+pub(crate) const TABLE: FunctionTable = &[("http.query", query), ("http_query", query)];
 
 fn query(call: &Call) -> Result<Value> {
     Err(CallError::new(format!(
