@@ -128,8 +128,8 @@ fn repository(
 #[cfg(not(feature = "git"))]
 fn repository(
     _: &[(String, PathBuf)],
-    _: State<'_>,
-    _: State<'_>,
+    _: NamedSide<'_>,
+    _: NamedSide<'_>,
 ) -> Result<Option<ComparedDirectory>, InputError> {
     Ok(None)
 }

@@ -132,8 +132,8 @@ fn repositories(
 #[cfg(not(feature = "git"))]
 fn repositories(
     _: &[(String, PathBuf)],
-    _: State<'_>,
-    _: State<'_>,
+    _: NamedSide<'_>,
+    _: NamedSide<'_>,
 ) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
