@@ -47,20 +47,22 @@ impl Revision {
         trusted::check_dot_git(&real).map_err(failed)?;
         let (found, _) = gix::discover::upwards(&real)
             .map_err(|_| failed("this is in no git repository".into()))?;
-        let (git, _) = found.into_repository_and_work_tree_directories();
+        let (git, around) = found.into_repository_and_work_tree_directories();
         trusted::check(&git)
             .map_err(|why| failed(format!("its git repository is not read: {why}")))?;
         let repository = options
             .open(&git)
             .map_err(|e| failed(format!("it is not a readable git repository: {e}")))?;
         let repository = repository.to_thread_local();
-        let top = repository
-            .workdir()
+        let top = work_tree(&repository, around)
             .ok_or_else(|| failed("its git repository has no work tree".into()))?;
         let top = std::fs::canonicalize(top).map_err(|e| failed(e.to_string()))?;
         let inside = real
             .strip_prefix(&top)
-            .map_err(|_| failed("this is in no work tree".into()))?
+            .map_err(|_| {
+                let top = top.display();
+                failed(format!("the work tree of its git repository is {top}"))
+            })?
             .join(rest);
         let root = inside
             .to_str()
@@ -122,6 +124,21 @@ impl Revision {
     }
 }
 
+/// The work tree of a repository that was found through the `.git` of a directory, as git has it: that directory, unless
+/// the repository's settings name another or say that there is none. A `.git` that is a file can name any repository.
+fn work_tree(repository: &gix::Repository, around: Option<PathBuf>) -> Option<PathBuf> {
+    let settings = repository.config_snapshot();
+    // The settings are those of the main work tree.
+    let is_linked = repository.git_dir() != repository.common_dir();
+    let is_set = settings.string("core.worktree").is_some()
+        || settings.boolean("core.bare").unwrap_or(false);
+    let own = repository.workdir().map(Path::to_path_buf);
+    match is_set && !is_linked {
+        true => own,
+        false => around.or(own),
+    }
+}
+
 /// The nearest directory above that is there, and the way down from it.
 fn existing(directory: &Path) -> (PathBuf, PathBuf) {
     let (mut there, mut rest) = (directory.to_path_buf(), PathBuf::new());
@@ -140,4 +157,64 @@ fn existing(directory: &Path) -> (PathBuf, PathBuf) {
         there = PathBuf::from(".");
     }
     (there, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use gix::objs::Kind;
+    use gix::prelude::Write as _;
+
+    use super::*;
+
+    /// A repository with a commit.
+    fn committed(at: &Path) {
+        let repository = gix::init(at).unwrap();
+        let write = |kind, bytes: &[u8]| repository.objects.write_buf(kind, bytes).unwrap();
+        let tree = write(Kind::Tree, b"");
+        let who = "A <a@example.org> 1700000000 +0000";
+        let commit = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nx\n");
+        let commit = write(Kind::Commit, commit.as_bytes());
+        fs::write(at.join(".git/HEAD"), format!("{commit}\n")).unwrap();
+    }
+
+    #[test]
+    fn a_dot_git_that_is_a_file_makes_a_work_tree_of_its_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let (main, other) = (home.join("main"), home.join("other"));
+        let (git, apart) = (main.join(".git"), home.join("apart.data"));
+        committed(&main);
+        fs::create_dir_all(other.join("salt")).unwrap();
+        let found = |named: &str| {
+            fs::write(other.join(".git"), format!("gitdir: {named}\n")).unwrap();
+            let found = Revision::of(other.join("salt"), "HEAD");
+            found
+                .map(|found| (found.top, found.root))
+                .map_err(|e| e.to_string())
+        };
+        let as_work_tree = Ok((other.clone(), "salt".to_owned()));
+        assert_eq!(found("../main/.git"), as_work_tree);
+        // A linked work tree that was moved: the repository still has the path it had.
+        let linked = git.join("worktrees/w");
+        fs::create_dir_all(&linked).unwrap();
+        fs::copy(git.join("HEAD"), linked.join("HEAD")).unwrap();
+        fs::write(linked.join("commondir"), "../..\n").unwrap();
+        fs::write(linked.join("gitdir"), "/nonexistent/.git\n").unwrap();
+        assert_eq!(found("../main/.git/worktrees/w"), as_work_tree);
+        // A repository apart from its work tree.
+        fs::rename(&git, &apart).unwrap();
+        assert_eq!(found("../apart.data"), as_work_tree);
+        // Settings of the repository.
+        let config = fs::read_to_string(apart.join("config")).unwrap();
+        let set = |more: &str| fs::write(apart.join("config"), format!("{config}[core]\n{more}\n"));
+        set("worktree = ../main").unwrap();
+        let refused = found("../apart.data").unwrap_err();
+        let shown = format!("the work tree of its git repository is {}", main.display());
+        assert!(refused.ends_with(&shown), "{refused}");
+        set("bare = true").unwrap();
+        let refused = found("../apart.data").unwrap_err();
+        assert!(refused.ends_with("has no work tree"), "{refused}");
+    }
 }
