@@ -1,10 +1,10 @@
 //! A place in a text.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::words;
 
@@ -133,7 +133,7 @@ impl Place {
 pub struct KeyedText {
     file: String,
     source: Arc<str>,
-    index: OnceCell<words::Index>,
+    index: OnceLock<words::Index>,
 }
 
 impl KeyedText {
@@ -142,7 +142,7 @@ impl KeyedText {
         KeyedText {
             file: file.into(),
             source: source.into(),
-            index: OnceCell::new(),
+            index: OnceLock::new(),
         }
     }
 
@@ -157,6 +157,20 @@ impl KeyedText {
             start,
             end,
         }
+    }
+}
+
+impl PartialEq for KeyedText {
+    fn eq(&self, other: &Self) -> bool {
+        self.file == other.file && self.source == other.source
+    }
+}
+
+impl fmt::Debug for KeyedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedText")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::secrets::Secrets;
@@ -10,11 +11,12 @@ use mapstack::{DataOptions, Diagnostic, Engine, Error, ErrorKind, Place, sls_nam
 use mapstack_states::{GatheredStates, Gatherer, ProblemKind, SlsData, TopOptions};
 
 use crate::document::SourceFile;
+use crate::finding::{MessageKey, key};
 use crate::pillar::PillarKeys;
 use crate::states::{SlsOfMinions, SlsRender, made_of, unknown_renderer, why_not_rendered};
 use crate::subject::{Dialect, ExaminedMinion, FormulaSubject, TopFault, TopProblem, read_files};
 use crate::templates::Templates;
-use crate::work::side_by_side;
+use crate::work::{folded, side_by_side};
 
 /// The states of an estate.
 #[derive(Debug, Clone, Default)]
@@ -123,7 +125,7 @@ impl<'s> FormulaSubject<'s> {
     fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<SlsCounts, Error> {
         let gatherer = Gatherer::new(self.engine, estate.options.clone());
         let gatherer = gatherer.secrets(self.secrets.clone()).giving_up();
-        let gathered = side_by_side(minions, |minion| gatherer.gather(minion))?;
+        let (gathered, doubts) = gathered(&gatherer, minions)?;
         let mut states: BTreeMap<String, SlsOfMinions> = BTreeMap::new();
         let mut made = MadeOf::new();
         for (run, gathered) in gathered.iter().enumerate() {
@@ -165,7 +167,7 @@ impl<'s> FormulaSubject<'s> {
                 state.is_unnamed = true;
             }
         }
-        self.problems = problems(self, &gathered, minions);
+        self.problems = problems(self, &gathered, minions, doubts);
         for state in states.values() {
             if let Some(error) = state.unsupported() {
                 self.ignored
@@ -256,15 +258,49 @@ fn has_top(gathered: &[GatheredStates]) -> bool {
     })
 }
 
+/// The warnings of top files, each once with its minions: a minion's own copies of thousands of them are large.
+#[derive(Default)]
+struct TopWarnings(IndexMap<MessageKey, (Diagnostic, Vec<String>)>);
+
+/// The states that each minion gets, and the warnings of their top files.
+fn gathered(
+    gatherer: &Gatherer<'_>,
+    minions: &[Minion],
+) -> Result<(Vec<GatheredStates>, TopWarnings), Error> {
+    let mut warnings = TopWarnings::default();
+    let gather = |minion: &Minion| gatherer.gather(minion);
+    let gathered = folded(minions, gather, |earlier, mut gathered| {
+        if let Some(minion) = minions.get(earlier.len()) {
+            warnings.take(&mut gathered, minion);
+        }
+        gathered
+    })?;
+    Ok((gathered, warnings))
+}
+
+impl TopWarnings {
+    /// Take those of a minion.
+    fn take(&mut self, gathered: &mut GatheredStates, minion: &Minion) {
+        let Some(Ok(top)) = &mut gathered.top else {
+            return;
+        };
+        for warning in std::mem::take(&mut top.warnings) {
+            let known = self.0.entry(key(&warning));
+            let (_, ids) = known.or_insert_with(|| (warning, Vec::new()));
+            ids.push(minion.id().to_string());
+        }
+    }
+}
+
 /// The names in top files that do not exist, each once with its minions.
 fn problems(
     subject: &FormulaSubject<'_>,
     gathered: &[GatheredStates],
     minions: &[Minion],
+    doubts: TopWarnings,
 ) -> Vec<TopProblem> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut failed: BTreeMap<String, (Error, Vec<String>)> = BTreeMap::new();
-    let mut doubtful: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     for (one, minion) in gathered.iter().zip(minions) {
         let id = minion.id().to_string();
         let of_top = one.problems.iter();
@@ -273,21 +309,10 @@ fn problems(
         {
             missing.entry(&problem.sls).or_default().push(id.clone());
         }
-        match &one.top {
-            Some(Err(error)) => {
-                let known = failed.entry(error.to_string());
-                let (_, ids) = known.or_insert_with(|| (error.clone(), Vec::new()));
-                ids.push(id);
-            }
-            Some(Ok(top)) => {
-                for warning in &top.warnings {
-                    match doubtful.iter_mut().find(|(known, _)| known == warning) {
-                        Some((_, ids)) => ids.push(id.clone()),
-                        None => doubtful.push((warning.clone(), vec![id.clone()])),
-                    }
-                }
-            }
-            None => {}
+        if let Some(Err(error)) = &one.top {
+            let known = failed.entry(error.to_string());
+            let (_, ids) = known.or_insert_with(|| (error.clone(), Vec::new()));
+            ids.push(id);
         }
     }
     let tops = subject
@@ -307,7 +332,8 @@ fn problems(
         what: TopFault::Failed(error),
         minions,
     });
-    let doubtful = doubtful.into_iter().map(|(warning, minions)| TopProblem {
+    let doubtful = doubts.0.into_values();
+    let doubtful = doubtful.map(|(warning, minions)| TopProblem {
         what: TopFault::Doubtful(warning),
         minions,
     });

@@ -60,6 +60,19 @@ impl Level {
     }
 }
 
+/// The file, the place and the text of a message.
+pub(crate) type MessageKey = (String, usize, String);
+
+/// The key that tells a message from others.
+pub(crate) fn key(diagnostic: &Diagnostic) -> MessageKey {
+    let place = diagnostic.place.as_ref();
+    (
+        place.map(|place| place.file.clone()).unwrap_or_default(),
+        place.map_or(0, |place| place.start),
+        diagnostic.message.clone(),
+    )
+}
+
 /// A mistake, or what looks like one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {

@@ -150,3 +150,18 @@ fn sls_of_other_saltenvs_are_said_to_be_left_out() {
         ["not looked at: 1 sls of the saltenv 'base' that minions get (this run looks at 'dev')"]
     );
 }
+
+#[test]
+fn a_warning_of_the_top_file_is_one_finding_for_all_minions() {
+    let top = "base:\n  '*': [a]\nold:\n  '*': [a]\nolder:\n  'web*': [a]\n";
+    let files = [("top.sls", top), ("a.sls", "a: {test.nop: []}\n")];
+    let expected = [
+        "top.sls:3:1: note: the top file names the saltenv 'old', which has no root [top-file]",
+        "top.sls:5:1: note: the top file names the saltenv 'older', which has no root [top-file]",
+    ];
+    let found = found(Rule::TopFile, &files);
+    let heads = found
+        .iter()
+        .map(|text| text.lines().next().unwrap_or_default());
+    assert_eq!(heads.collect::<Vec<_>>(), expected);
+}

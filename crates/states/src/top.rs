@@ -9,7 +9,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::minion::Minion;
 use mapstack::share::{FactRead, MinionAnswers};
 use mapstack::{Engine, Run, top_slips};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result, nearest};
+use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, KeyedText, Place, Result, nearest};
 use mapstack_pillar::MasterTops;
 use mapstack_value::{Key, Map, Value};
 
@@ -43,7 +43,7 @@ pub struct Top {
     /// The facts that decide what the minion gets; `None` if they are not known. A gatherer has to note them.
     pub facts: Option<Vec<FactRead>>,
     /// Their names and texts.
-    texts: Vec<(String, Arc<str>)>,
+    texts: Vec<Arc<KeyedText>>,
 }
 
 impl Top {
@@ -62,17 +62,30 @@ impl Top {
 }
 
 /// The place of the last key in the top file that has most of the keys.
-fn place(texts: &[(String, Arc<str>)], keys: &[&str]) -> Option<Place> {
-    let places = texts.iter().flat_map(|(file, text)| {
-        let of = |count| Place::of_keys(file.as_str(), text.clone(), &keys[..count]);
-        (1..=keys.len()).map(move |count| (count, of(count)))
-    });
+fn place(texts: &[Arc<KeyedText>], keys: &[&str]) -> Option<Place> {
+    let places = texts
+        .iter()
+        .flat_map(|text| (1..=keys.len()).map(move |count| (count, text.place(&keys[..count]))));
     let found =
         places.filter(|(count, place)| &place.source[place.start..place.end] == keys[count - 1]);
     found
         .max_by_key(|(count, _)| *count)
         .map(|(_, place)| place)
 }
+
+/// The parts of a message between quotation marks, of which those in names count as well.
+fn quoted(message: &str) -> impl Iterator<Item = &str> {
+    let marks = message.match_indices('\'').take(MOST_MARKS);
+    let marks: Vec<usize> = marks.map(|(at, _)| at).collect();
+    let pairs = marks.iter().enumerate().flat_map(|(number, open)| {
+        let closing = marks.iter().skip(number + 1);
+        closing.filter_map(move |close| message.get(open + 1..*close))
+    });
+    pairs.collect::<Vec<_>>().into_iter()
+}
+
+/// The quotation marks of a message that are looked at: a name can have thousands.
+const MOST_MARKS: usize = 32;
 
 /// Targets by saltenv, each with its body.
 type Targets = IndexMap<Key, IndexMap<Key, Value>>;
@@ -87,7 +100,7 @@ pub(crate) struct TopReader<'t, 'e> {
     /// Renders the files, which minions share.
     pub renders: RefCell<MinionRenders<'t, 'e>>,
     /// The names and texts of the top files that were read.
-    pub texts: RefCell<Vec<(String, Arc<str>)>>,
+    pub texts: RefCell<Vec<Arc<KeyedText>>>,
     /// True if to note the facts that decide what the minion gets.
     pub notes_facts: bool,
 }
@@ -268,8 +281,8 @@ impl TopReader<'_, '_> {
         };
         found.is_there = true;
         let shown = on_disk.display().to_string();
-        let text = String::from_utf8_lossy(&bytes).into();
-        self.texts.borrow_mut().push((shown.clone(), text));
+        let text = KeyedText::new(shown.clone(), String::from_utf8_lossy(&bytes));
+        self.texts.borrow_mut().push(Arc::new(text));
         if !found.files.contains(&shown) {
             found.files.push(shown.clone());
         }
@@ -344,26 +357,27 @@ impl TopReader<'_, '_> {
             }
             Ok(())
         });
-        let warnings = run.warnings().into_iter();
-        top.warnings
-            .extend(warnings.map(|warning| self.placed(warning, merged)));
+        top.warnings.extend(self.placed(run.warnings(), merged));
         matched
     }
 
-    /// A warning of a matcher, at the target that it names.
-    fn placed(&self, warning: Diagnostic, merged: &Targets) -> Diagnostic {
-        let mut targets = merged.iter().flat_map(|(env, targets)| {
-            let env = env.to_string();
-            targets
-                .keys()
-                .map(move |target| (env.clone(), target.to_string()))
-        });
-        let named = targets.find(|(_, target)| warning.message.contains(&format!("'{target}'")));
-        let place = named.and_then(|(env, target)| self.place(&[&env, &target]));
-        Diagnostic {
-            place: warning.place.or(place),
-            ..warning
+    /// Warnings of matchers, each at the first target that it names in quotation marks.
+    fn placed(&self, mut warnings: Vec<Diagnostic>, merged: &Targets) -> Vec<Diagnostic> {
+        if warnings.is_empty() {
+            return warnings;
         }
+        let mut targets: IndexMap<String, String> = IndexMap::new();
+        for (env, of_env) in merged {
+            for target in of_env.keys().map(Key::to_string) {
+                targets.entry(target).or_insert_with(|| env.to_string());
+            }
+        }
+        for warning in warnings.iter_mut().filter(|one| one.place.is_none()) {
+            let named = quoted(&warning.message).filter_map(|text| targets.get_index_of(text));
+            let named = named.min().and_then(|first| targets.get_index(first));
+            warning.place = named.and_then(|(target, env)| self.place(&[env, target]));
+        }
+        warnings
     }
 
     fn entries(

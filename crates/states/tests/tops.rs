@@ -297,3 +297,19 @@ fn sections_that_the_strategy_ignores_are_warned_of() {
         .file("dev", "top.sls", text);
     assert_eq!(given(shared, "{}").1, Vec::<String>::new());
 }
+
+#[test]
+fn warnings_of_matchers_have_the_places_of_their_targets() {
+    let text = "base:\n  web: [{match: nodegroup}, a]\n  it's: [{match: nodegroup}, b]\n";
+    let engine = Engine::new(MemoryFiles::new().file("base", "top.sls", text));
+    let opts = json::loads(r#"{"nodegroups": {"web": [1], "it's": [1]}}"#).unwrap();
+    let minion = Minion::new("m").with(Part::Opts, opts.as_map().unwrap().clone());
+    let gathered = Gatherer::new(&engine, TopOptions::default()).gather(&minion.complete());
+    let warnings = gathered.top.unwrap().unwrap().warnings.into_iter();
+    let placed = warnings.filter_map(|one| Some((one.place?.line(), one.message)));
+    let expected = [
+        (2, "the nodegroup 'web' is not a target".to_owned()),
+        (3, "the nodegroup 'it's' is not a target".to_owned()),
+    ];
+    assert_eq!(placed.collect::<Vec<_>>(), expected);
+}

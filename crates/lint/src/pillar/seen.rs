@@ -8,6 +8,7 @@ use mapstack::{Diagnostic, Error, Place};
 use mapstack_lineage::LayerText;
 use mapstack_pillar::{Fault, PillarError, PillarEvent, SlsOutcome, StackEvent, WholeEvent};
 
+use crate::finding::{MessageKey, key};
 use crate::pillar::examined::{Clash, ExaminedPillar, ExaminedTarget};
 
 /// The record of the pillars of minions so far.
@@ -28,9 +29,9 @@ pub(crate) struct PillarRecord {
     pub tops: BTreeSet<String>,
     /// The environments whose top files were looked for.
     pub envs: BTreeSet<String>,
-    pub failures: BTreeMap<(String, usize, String), SlsFailure>,
+    pub failures: BTreeMap<MessageKey, SlsFailure>,
     /// The warnings of compiles, by their files, places and messages, with the minions.
-    pub warnings: BTreeMap<(String, usize, String), (Diagnostic, Vec<String>)>,
+    pub warnings: BTreeMap<MessageKey, (Diagnostic, Vec<String>)>,
     /// With the minions that have them, by the places of both values and their path.
     pub clashes: BTreeMap<ClashKey, (Clash, Vec<String>)>,
     /// The rendered texts of sls and of files of external pillars, each once.
@@ -73,16 +74,6 @@ pub(crate) struct SlsFailure {
     pub kept: Option<PillarError>,
     pub error: Error,
     pub ids: Vec<String>,
-}
-
-/// The key that tells a message from others.
-fn key(diagnostic: &Diagnostic) -> (String, usize, String) {
-    let place = diagnostic.place.as_ref();
-    (
-        place.map(|place| place.file.clone()).unwrap_or_default(),
-        place.map_or(0, |place| place.start),
-        diagnostic.message.clone(),
-    )
 }
 
 impl PillarRecord {
