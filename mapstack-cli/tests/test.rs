@@ -931,3 +931,14 @@ fn a_formula_without_an_sls_has_no_states() {
     let line = "test web --root r --update --states --platform debian-12";
     assert_line(tree.path(), line, 1, "", "saltenv base has no sls 'web'");
 }
+
+#[test]
+fn the_only_formula_is_recorded_without_its_name() {
+    let text = "{% set mapdata = {'port': 80} %}\n";
+    let tree = Tree::new(&[("r/web/map.jinja", text)]);
+    let update = "test --root r --update --platform debian-12";
+    assert_line(tree.path(), update, 0, "1 recorded", "");
+    tree.write("r/ssh/map.jinja", text.as_bytes());
+    let update = "test --root r --update --platform debian-13";
+    assert_line(tree.path(), update, 2, "", "nothing was compared");
+}

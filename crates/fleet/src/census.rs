@@ -170,7 +170,7 @@ impl Census {
     }
 
     /// The common trait of these minions, and no others, by the names that people gave: a nodegroup, a target or a grain
-    /// that is not a platform's.
+    /// that is not a platform's. All minions together have none: nothing sets them apart.
     #[must_use]
     pub fn named(&self, ids: &[String]) -> Option<Common> {
         let known = |id: &String| self.by_id.get(id).copied();
@@ -180,7 +180,7 @@ impl Census {
     }
 
     fn exact(&self, part: &[usize]) -> Option<Common> {
-        if part.len() < 2 {
+        if part.len() < 2 || part.len() == self.ids.len() {
             return None;
         }
         let of_group = |(by, members): (&Grouping, &Option<Vec<usize>>)| {
@@ -331,6 +331,7 @@ mod tests {
             let roles = if n < 7 { "[web, proxy]" } else { "[db]" };
             let roles = mapstack::yaml::load(roles).unwrap();
             minion.set("grains.roles", roles).unwrap();
+            minion.set("grains.server_id", 7).unwrap();
             let groups = vec![Some(n < 3), (n != 5).then_some(n > 10)];
             census.add(&format!("m{n}"), Traits::of(&minion).with_groups(groups));
         }
@@ -342,6 +343,7 @@ mod tests {
         assert_eq!(common(0..7).unwrap(), "all 7 with roles=proxy");
         assert_eq!(common(7..20).unwrap(), "all 13 with roles=db");
         assert_eq!(common(0..6), None);
+        assert_eq!(common(0..20), None);
         // Of one it is not known.
         assert_eq!(common(11..20), None);
     }

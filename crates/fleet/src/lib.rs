@@ -25,6 +25,7 @@ mod change;
 mod compare;
 mod departed;
 mod differences;
+mod documents;
 mod example;
 mod failures;
 mod fleet;

@@ -7,6 +7,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::Key;
 use mapstack::{Engine, Place, Result, Survey};
 
+use crate::documents::is_for_people;
 use crate::what::QuestionSubject;
 
 /// A place in a file that is not followed, such as an sls.
@@ -42,15 +43,35 @@ pub(crate) fn unfollowed(
             texts.extend(text_of(engine, saltenv, path)?);
         }
     }
-    match what {
+    let mut found = match what {
         QuestionSubject::File(asked) => {
             let paths = texts.iter().map(|text| text.path.clone()).collect();
             let survey = engine.survey_files(paths, saltenv)?;
-            Ok(using(asked, &texts, &survey))
+            using(asked, &texts, &survey)
         }
-        QuestionSubject::Fact(_, path) => Ok(naming(path, &texts)),
-        _ => Ok(Vec::new()),
+        QuestionSubject::Fact(_, path) => naming(path, &texts),
+        _ => Vec::new(),
+    };
+    let in_documents = in_documents(engine, saltenv, &texts, &found)?;
+    found.retain(|one| !in_documents.contains(&one.place.file));
+    Ok(found)
+}
+
+/// The files among those of the places that describe a formula to people.
+fn in_documents(
+    engine: &Engine,
+    saltenv: &str,
+    texts: &[FileAsText],
+    places: &[UnfollowedPlace],
+) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let has_place = |text: &&FileAsText| places.iter().any(|one| one.place.file == text.shown);
+    for text in texts.iter().filter(has_place) {
+        if is_for_people(engine, saltenv, &text.path)? {
+            found.insert(text.shown.clone());
+        }
     }
+    Ok(found)
 }
 
 /// A file of states, or a template; `None` for others.

@@ -44,7 +44,8 @@ pub struct Test {
     /// A directory with expectations, in place of the usual ones: FORMULA/NAME.yaml, or a folder _mapdata (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub expectations: Vec<PathBuf>,
-    /// Rewrite files that differ, and create missing ones for formulas and minions that are named
+    /// Rewrite files that differ, and create missing ones for minions that are named, and for formulas that are named or
+    /// the only one
     #[arg(long)]
     pub update: bool,
     /// With --update: record the states and managed files of the minions that are named, in NAME.states.yaml, and
@@ -193,7 +194,8 @@ fn wanted(
     if args.states {
         wanted.retain(|(one, _)| one.form == ExpectationForm::States);
     }
-    if let Some(ids) = chosen.filter(|_| args.update && !args.formulas.is_empty()) {
+    let has_formula = !args.formulas.is_empty() || places.formulas.len() == 1;
+    if let Some(ids) = chosen.filter(|_| args.update && has_formula) {
         let new = |is_of_states| {
             let new = missing(places, &wanted, &ids, is_of_states);
             new.map_err(|why| no_file(&why))
