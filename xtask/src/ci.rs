@@ -18,7 +18,11 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         let _many = sh.push_env("MAPSTACK_MUTANTS", "10000");
         cmd!(sh, "cargo test --workspace --test mutations").run()?;
     }
+    // The tests have the features of the whole workspace; these have not.
+    cmd!(sh, "cargo check -p mapstack-cli").run()?;
+    cmd!(sh, "cargo check -p mapstack-cli --no-default-features").run()?;
     // A separate workspace, so that nothing above reaches it.
+    cmd!(sh, "cargo check --manifest-path benchmarks/Cargo.toml").run()?;
     cmd!(
         sh,
         "cargo run --manifest-path fuzz/Cargo.toml --target-dir target -- --seconds 30"
