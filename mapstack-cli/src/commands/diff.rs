@@ -163,7 +163,7 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
     scope.check().map_err(InputError::from)?;
     let masking = reporter.masking();
     let ways = plan.ways([before, after]);
-    let accounting = accounting(&states, &comparison, ways, only_formulas, &differences)?;
+    let accounting = accounting(args, &states, &comparison, ways, &differences)?;
     let report = diff::DiffReport {
         accounting: &accounting,
         from: args.from(),
@@ -179,12 +179,13 @@ fn compare(args: &Diff, reporter: &Reporter) -> Result<(), Failure> {
 
 /// The files that were compared, and the changed ones that were not.
 fn accounting(
+    args: &Diff,
     states: &States,
     comparison: &Comparison<'_, '_>,
     ways: Vec<(String, ConfigurationMethod)>,
-    only_formulas: bool,
     differences: &Differences,
 ) -> Result<Accounting, Failure> {
+    let only_formulas = !args.formulas.is_empty();
     let counted = states.counted(comparison);
     let unserved = states.unserved()?;
     Ok(
@@ -195,9 +196,10 @@ fn accounting(
             .with_unserved(unserved.different, unserved.same)
             .with_states(
                 states
-                    .run_of_top()
+                    .compared_states()
                     .filter(|_| differences.states.are_compared()),
             )
+            .listing_pillars(args.parts.parts().pillar)
             .between_versions(states.versions())
             .without_pillars(states.no_pillars.clone())
             .with_outside(counted.unread_outside, states.outside.unknown.clone()),

@@ -200,7 +200,8 @@ fn print(
     )
     .with_pillars(counted.changed_of_pillar, counted.unread_of_pillar.clone())
     .with_unrelated(counted.unrelated.clone())
-    .with_states(step.run_of_top);
+    .with_states(step.states)
+    .listing_pillars(args.parts.parts().pillar);
     let report = diff::DiffReport {
         accounting: &accounting,
         from: "before",

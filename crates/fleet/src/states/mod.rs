@@ -25,7 +25,7 @@ pub(crate) use known::{PlanRoom, RunKey};
 pub use order::OrderChange;
 pub use pair::{PlanChange, StatePlaces, StatesPair};
 pub use plan::{MinionPlan, PlannedFile, PlannedState, PlannedText, ReactionKind, StateName};
+pub use plans::{ComparedStates, ShownParts, StatePlans, WantedStates};
 pub(crate) use plans::{SharedPlan, SlsPlans};
-pub use plans::{ShownParts, StatePlans, WantedStates};
 pub use reactions::Reaction;
 pub use unknown::UnknownCause;

@@ -35,6 +35,15 @@ pub struct ShownParts {
     pub files: bool,
 }
 
+/// The states that a comparison is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComparedStates {
+    /// True for those of top files, false for those of each sls.
+    pub of_top: bool,
+    /// The changes that are shown.
+    pub shown: ShownParts,
+}
+
 /// Compiles what states do on minions, from one state of the files.
 pub struct StatePlans<'e> {
     engine: &'e Engine,

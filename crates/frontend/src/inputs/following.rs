@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mapstack::{ConfigurationMethod, Error};
+use mapstack_fleet::states::ComparedStates;
 use mapstack_fleet::{Comparison, Differences, Fleet, FleetState, Pace, Scope};
 
 use crate::inputs::states::{Compiling, FilesState, States};
@@ -52,8 +53,8 @@ pub struct FollowedChange {
     pub differences: Differences,
     /// The number of files that changed, and those that were not compared.
     pub counted: ChangedFileCount,
-    /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
-    pub run_of_top: Option<bool>,
+    /// The states that were compared; nothing if none were.
+    pub states: Option<ComparedStates>,
 }
 
 impl<'f> FollowedMinions<'f> {
@@ -162,8 +163,8 @@ impl<'f> FollowedMinions<'f> {
             formulas: self.work.plan.names(),
             ways: self.work.plan.ways([before, after]),
             counted: states.counted(&comparison),
-            run_of_top: states
-                .run_of_top()
+            states: states
+                .compared_states()
                 .filter(|_| differences.states.are_compared()),
             differences,
         })

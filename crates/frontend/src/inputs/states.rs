@@ -8,7 +8,7 @@ use mapstack::loader::{Fetched, FileServer, SaltPath, Snapshot, Unserved};
 use mapstack::minion::SaltVersion;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, sls_name, yaml};
-use mapstack_fleet::states::{ShownParts, StatePlans, WantedStates};
+use mapstack_fleet::states::{ComparedStates, ShownParts, StatePlans, WantedStates};
 use mapstack_fleet::{
     ChangedFiles, Comparison, Departed, Fleet, NamedGroups, Pillars, modules_leave,
 };
@@ -387,11 +387,14 @@ impl States {
         Ok(self.running(state.fleet(plan, compiling)?, &state.engine))
     }
 
-    /// True if what states do is that of top files, false if it is that of each sls; nothing if it is not compared.
+    /// The states that are compared; nothing if none are.
     #[must_use]
-    pub fn run_of_top(&self) -> Option<bool> {
-        let (_, wanted, _) = self.run.as_ref()?;
-        Some(matches!(wanted, WantedStates::Top(_)))
+    pub fn compared_states(&self) -> Option<ComparedStates> {
+        let (_, wanted, shown) = self.run.as_ref()?;
+        Some(ComparedStates {
+            of_top: matches!(wanted, WantedStates::Top(_)),
+            shown: *shown,
+        })
     }
 
     /// A fleet that compiles what states do, if that is compared.

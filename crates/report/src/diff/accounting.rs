@@ -6,6 +6,7 @@ use mapstack::ConfigurationMethod;
 use mapstack::loader::Unserved;
 use mapstack::minion::SaltVersion;
 use mapstack_fleet::modules_leave;
+use mapstack_fleet::states::ComparedStates;
 
 use crate::words::{count, some};
 
@@ -42,7 +43,9 @@ pub struct Accounting {
     /// The versions of Salt before and after, where they differ.
     pub versions: Option<[SaltVersion; 2]>,
     /// The parts of states that were compared.
-    states: Option<&'static str>,
+    states: Option<String>,
+    /// True if changes of pillars are left out.
+    omits_pillars: bool,
     /// True if only the formulas at hand were to be compared.
     only: bool,
 }
@@ -173,13 +176,27 @@ impl Accounting {
         self
     }
 
-    /// With what states do: in what top files give, or else in each sls.
+    /// With the states that are compared.
     #[must_use]
-    pub fn with_states(mut self, are_of_top: Option<bool>) -> Self {
-        self.states = are_of_top.map(|is_top| match is_top {
-            true => "states and files of top files",
-            false => "states and files of each sls",
+    pub fn with_states(mut self, compared: Option<ComparedStates>) -> Self {
+        self.states = compared.map(|compared| {
+            let parts = match (compared.shown.states, compared.shown.files) {
+                (true, true) => "states and files",
+                (true, false) => "states",
+                (false, _) => "files",
+            };
+            match compared.of_top {
+                true => format!("{parts} of top files"),
+                false => format!("{parts} of each sls"),
+            }
         });
+        self
+    }
+
+    /// With changes of pillars, or without: then pillars are compiled for states and formulas alone.
+    #[must_use]
+    pub fn listing_pillars(mut self, lists: bool) -> Self {
+        self.omits_pillars = !lists;
         self
     }
 
@@ -339,10 +356,11 @@ impl Accounting {
     }
 
     fn compared(&self) -> String {
-        let pillars = self.pillars.is_some().then(|| "pillars".to_owned());
+        let has_pillars = self.pillars.is_some() && !self.omits_pillars;
+        let pillars = has_pillars.then(|| "pillars".to_owned());
         let all: Vec<String> = pillars
             .into_iter()
-            .chain(self.states.map(str::to_owned))
+            .chain(self.states.clone())
             .chain(made_by(&self.configurations))
             .collect();
         match all.is_empty() {
@@ -380,6 +398,8 @@ pub(crate) fn made_by(
 
 #[cfg(test)]
 mod tests {
+    use mapstack_fleet::states::ShownParts;
+
     use super::*;
 
     #[test]
@@ -421,6 +441,30 @@ mod tests {
         assert!(only.is_empty_handed());
         let others = vec!["web/init.sls".into()];
         assert!(!Accounting::new(formulas(), 1, others, true).is_empty_handed());
+    }
+
+    #[test]
+    fn only_the_parts_that_are_listed_count_as_compared() {
+        let said = |pillar, states, files| {
+            let shown = ShownParts { states, files };
+            let compared = ComparedStates {
+                of_top: true,
+                shown,
+            };
+            Accounting::new(Vec::new(), 1, Vec::new(), false)
+                .with_pillars(1, Some(Vec::new()))
+                .with_states((states || files).then_some(compared))
+                .listing_pillars(pillar)
+                .compared()
+        };
+        assert_eq!(
+            said(true, true, true),
+            "compared: pillars; states and files of top files"
+        );
+        assert_eq!(said(false, false, true), "compared: files of top files");
+        assert_eq!(said(false, true, false), "compared: states of top files");
+        assert_eq!(said(true, false, false), "compared: pillars");
+        assert_eq!(said(false, false, false), "nothing was compared");
     }
 
     #[test]
