@@ -39,7 +39,7 @@ pub enum FileReadKind {
     List,
 }
 
-/// The files that [trees](crate::Tree) read, by their local paths; clones note into the same set.
+/// The files that [trees](crate::FileTree) read, by their local paths; clones note into the same set.
 #[derive(Debug, Clone, Default)]
 pub struct TreeReads(Arc<Mutex<BTreeSet<PathBuf>>>);
 

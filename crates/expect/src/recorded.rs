@@ -64,7 +64,7 @@ impl RecordedExpectation {
     /// Read a file.
     ///
     /// # Errors
-    /// As [`parse`](Recorded::parse), and a file that cannot be read.
+    /// As [`parse`](RecordedExpectation::parse), and a file that cannot be read.
     pub fn read(form: ExpectationForm, file: &Path) -> Result<Self, Error> {
         RecordedExpectation::parse(form, &files::text(file)?, &file.display().to_string())
     }

@@ -178,8 +178,8 @@ pub trait Dialect: Sync {
         to_str(object)
     }
 
-    /// Read what the body of a [`Load`](mapstack_jinja::syntax::Form::Load) tag printed, or a template that an
-    /// [`ImportData`](mapstack_jinja::syntax::Form::ImportData) tag named. `map` says where the text came from, so
+    /// Read what the body of a [`Load`](crate::syntax::TagForm::Load) tag printed, or a template that an
+    /// [`ImportData`](crate::syntax::TagForm::ImportData) tag named. `map` says where the text came from, so
     /// that an error can point there.
     ///
     /// # Errors

@@ -226,7 +226,7 @@ impl Finding {
         }
     }
 
-    /// The same as a message about a run; [`LintReport::diagnostic`](crate::Report::diagnostic) keeps
+    /// The same as a message about a run; [`LintReport::diagnostic`](crate::LintReport::diagnostic) keeps
     /// secrets back.
     pub(crate) fn diagnostic(&self) -> Diagnostic {
         let severity = if self.level == Level::Error {

@@ -36,7 +36,7 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
 /// let interpreter = mapstack_render::sandbox::Interpreter::new();
 /// let (rendered, changed) =
-///     mako::render_as(&request, mako::Options::stack(), None, &["stack"], &interpreter).unwrap();
+///     mako::render_as(&request, mako::MakoOptions::stack(), None, &["stack"], &interpreter).unwrap();
 /// assert_eq!(rendered.text, "a: 1");
 /// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
 /// ```
@@ -61,7 +61,7 @@ pub fn render_as(
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
 /// let interpreter = mapstack_render::sandbox::Interpreter::new();
 /// let (rendered, changed) =
-///     mako::attempt_as(&request, mako::Options::stack(), None, &["stack"], &interpreter);
+///     mako::attempt_as(&request, mako::MakoOptions::stack(), None, &["stack"], &interpreter);
 /// assert!(rendered.unwrap_err().message.starts_with("ZeroDivisionError"));
 /// assert_eq!(changed[0].1.repr(), "{'a': 1, 'b': 2}");
 /// ```
