@@ -8,8 +8,8 @@ mod webdriver;
 use std::collections::BTreeMap;
 
 use mapstack_report::page::{
-    Bar, Changed, ChangedLine, Changes, Chart, FilePlace, Item, Layer, Listing, Origin, Page, Past,
-    Quoted, Row,
+    Bar, Changed, ChangedLine, Changes, Chart, EarlierValue, FilePlace, ListingItem, ListingPage,
+    Page, PageLayer, PageOrigin, QuotedPlace, ValueRow,
 };
 use serde_json::json;
 use webdriver::{Browser, key};
@@ -29,21 +29,21 @@ const FLAGS: [&str; 10] = [
     "--blink-settings=preferredColorScheme=0",
 ];
 
-fn origin(line: usize, column: usize) -> Origin {
+fn origin(line: usize, column: usize) -> PageOrigin {
     let place = FilePlace {
         file: "users/defaults.yaml".into(),
         line,
         column,
     };
-    Origin {
+    PageOrigin {
         text: format!("users/defaults.yaml:{line}:{column}"),
         place: Some(place),
-        ..Origin::default()
+        ..PageOrigin::default()
     }
 }
 
 fn page() -> Page {
-    let row = |path: &[&str], value: &str, origin: Origin| Row {
+    let row = |path: &[&str], value: &str, origin: PageOrigin| ValueRow {
         path: path.iter().map(|key| (*key).into()).collect(),
         value: value.into(),
         layer: 2,
@@ -57,16 +57,16 @@ fn page() -> Page {
         "    - 'sudo'",
         "  ü€𝒙: [äö, \"x\"]",
     ];
-    let past = Past {
+    let past = EarlierValue {
         value: "'/bin/sh'".into(),
         layer: 1,
         origin: origin(1, 1),
         ended: "replaced by layer 2".into(),
     };
-    let layer = |title: &str| Layer {
+    let layer = |title: &str| PageLayer {
         title: title.into(),
         because: vec!["G@os is 'Debian'".into()],
-        ..Layer::default()
+        ..PageLayer::default()
     };
     Page {
         formula: "users".into(),
@@ -74,7 +74,7 @@ fn page() -> Page {
         key: None,
         layers: vec![layer("salt://users/defaults.yaml"), layer(HOSTILE)],
         rows: vec![
-            Row {
+            ValueRow {
                 past: vec![past],
                 ..row(&["shell"], "'/bin/bash'", origin(2, 10))
             },
@@ -83,9 +83,9 @@ fn page() -> Page {
             row(
                 &[HOSTILE, "deep"],
                 HOSTILE,
-                Origin {
+                PageOrigin {
                     text: HOSTILE.into(),
-                    ..Origin::default()
+                    ..PageOrigin::default()
                 },
             ),
         ],
@@ -214,7 +214,7 @@ fn changes() -> Changes {
             text: HOSTILE.into(),
             from: HOSTILE.into(),
         }],
-        is: Some(Quoted {
+        is: Some(QuotedPlace {
             text: format!("{file}:1:1"),
             file: file.into(),
             line: 1,
@@ -335,14 +335,14 @@ fn changes_of_many_minions_fit_a_phone() {
     }
 }
 
-fn findings() -> Listing {
-    let item = |rule: &str, level: &str, title: &str, file: &str| Item {
+fn findings() -> ListingPage {
+    let item = |rule: &str, level: &str, title: &str, file: &str| ListingItem {
         level: level.into(),
         bad: level == "error",
         rule: rule.into(),
         formula: "users".into(),
         title: title.into(),
-        place: Quoted {
+        place: QuotedPlace {
             text: format!("{file}:2:1"),
             file: file.into(),
             line: 2,
@@ -350,7 +350,7 @@ fn findings() -> Listing {
         },
         notes: vec!["on all 47 minions".into(), HOSTILE.into()],
     };
-    Listing {
+    ListingPage {
         verb: "lint".into(),
         title: HOSTILE.into(),
         summary: "1 error, 2 warnings".into(),
@@ -360,7 +360,7 @@ fn findings() -> Listing {
             item("yaml-bool", "warning", "no is read as false", "b.yaml"),
             item("yaml-bool", "warning", "off is read as false", "a.sls"),
         ],
-        ..Listing::default()
+        ..ListingPage::default()
     }
 }
 
@@ -415,7 +415,7 @@ fn values_of_a_fleet_are_bars_and_lists() {
         label: label.into(),
         members: members.iter().map(|one| (*one).into()).collect(),
     };
-    let page = Listing {
+    let page = ListingPage {
         verb: "fleet".into(),
         title: "sudo:group".into(),
         charts: vec![Chart {
@@ -425,7 +425,7 @@ fn values_of_a_fleet_are_bars_and_lists() {
                 bar(HOSTILE, &["db1"]),
             ],
         }],
-        ..Listing::default()
+        ..ListingPage::default()
     };
     let html = page.to_html().unwrap();
     for width in [1200, 500] {
