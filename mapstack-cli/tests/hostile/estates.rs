@@ -614,7 +614,7 @@ fn repositories(n: usize) -> Vec<Tree> {
     };
     vec![
         tree(
-            "files that are no files",
+            "pipes and devices in place of files",
             HIGHSTATE,
             [
                 file(
