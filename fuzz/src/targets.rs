@@ -8,9 +8,10 @@ use mapstack_matcher::{Definition, Mode};
 use mapstack_merge::{Options, Strategy, merge as merge_values, stack};
 use mapstack_minion::minions::Minions;
 use mapstack_minion::{Minion, cache, platforms};
-use mapstack_render::jinja::{self as jinja_engine, Limits, NoHost, Request};
-use mapstack_render::{Obj, tera as tera_engine};
+use mapstack_pyobject::Obj;
+use mapstack_render::{Language as _, Tera};
 use mapstack_salt_config::{Config, Kind};
+use mapstack_salt_jinja::{self as jinja_engine, Limits, NoHost, Request};
 use mapstack_value::{Value, json as json_text};
 use mapstack_yaml::{DumpOptions, decode, dump, load, load_marked, loose_scalar};
 
@@ -237,7 +238,8 @@ pub fn jinja(data: &[u8]) {
 
 /// Templates in Tera.
 pub fn tera(data: &[u8]) {
-    let _ = tera_engine::render(&request(&String::from_utf8_lossy(data)))
+    let _ = Tera
+        .render(request(&String::from_utf8_lossy(data)))
         .map_err(|error| error.to_string());
 }
 

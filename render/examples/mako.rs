@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::io::{BufRead, Write};
 
-use mapstack_render::mako::{Lookup, MakoOptions, Request, render};
-use mapstack_render::sandbox::{Host, TemplateSource};
 use mapstack_render::{Error as RenderError, ErrorKind, Result as RenderResult, TemplatePlace};
+use mapstack_sandbox::mako::{Lookup, MakoOptions, Request, render};
+use mapstack_sandbox::{Host, TemplateSource};
 use mapstack_value::{Map, Str, Value, json};
 
 /// The templates of a lookup, by URI.

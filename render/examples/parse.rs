@@ -14,7 +14,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use mapstack_render::jinja::{Syntax, parse};
+use mapstack_salt_jinja::{Syntax, parse};
 use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {

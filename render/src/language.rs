@@ -1,11 +1,9 @@
 //! The languages of templates behind one trait.
 
 use mapstack_pyobject::{Obj, Result};
+use mapstack_salt_jinja::{NoHost, RenderResult, Request};
+use mapstack_sandbox::{Interpreter, mako};
 use mapstack_value::Map;
-
-use crate::jinja::{self, NoHost, RenderResult, Request};
-use crate::mako;
-use crate::sandbox::Interpreter;
 
 /// A language of templates.
 ///
@@ -31,7 +29,7 @@ pub trait Language {
     /// # Errors
     /// As [`render`](Self::render).
     fn print(&self, source: &str, variables: &Map) -> Result<String> {
-        let mut request = jinja::request(source, &NoHost);
+        let mut request = mapstack_salt_jinja::request(source, &NoHost);
         let variable = |(name, value): (&mapstack_value::Key, &mapstack_value::Value)| {
             Some((name.as_str()?.into(), Obj::from(value.clone())))
         };
@@ -50,7 +48,7 @@ impl Language for Jinja {
     }
 
     fn render(&self, request: Request<'_>) -> Result<RenderResult> {
-        jinja::render(request)
+        mapstack_salt_jinja::render(request)
     }
 }
 

@@ -713,7 +713,7 @@ FILES = {
     "crates/salt-jinja/tests/data/jinja_render.json": template,
     "crates/salt-jinja/tests/data/jinja_stack.json": stack_template,
     "crates/salt-jinja/tests/data/jinja_syntax.json": syntax,
-    "render/tests/data/mako.json": mako,
+    "crates/sandbox/tests/data/mako.json": mako,
     "crates/salt-jinja/tests/data/methods.json": method,
     "crates/salt-jinja/tests/data/views.json": method,
     "crates/value/tests/data/posixpath.json": path_as_text,

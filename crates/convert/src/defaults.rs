@@ -1,8 +1,7 @@
 //! Defaults of a formula's pillar that its states have, and not its map.
 
 use mapstack::Place;
-use mapstack_render::jinja::ast::Expr;
-use mapstack_render::jinja::{Node, visit};
+use mapstack_salt_jinja::{Node, ast::Expr, visit};
 
 use crate::formula::{OF_MAPS, OF_TOFS};
 use crate::template::{FormulaTemplate, argument, called, literal, text};

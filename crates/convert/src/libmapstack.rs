@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use mapstack::value::{Key, Str, Value};
 use mapstack::yaml::{Limits, Lines, load, load_marked};
 use mapstack::{Error, ErrorKind, Result};
-use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
-use mapstack_render::jinja::{Node, visit};
+use mapstack_salt_jinja::{
+    Node,
+    ast::{Expr, ExprKind, StmtKind},
+    visit,
+};
 
 use crate::edit::EntryLines;
 use crate::formula::OF_MAPS;
@@ -130,7 +133,7 @@ impl<'f> Lists<'f> {
         let _: std::result::Result<(), ()> = visit(&map.template, &mut |node, _| {
             if let Node::Stmt(stmt) = node
                 && let StmtKind::Set { target, value } = &stmt.kind
-                && let mapstack_render::jinja::ast::Target::Name(name) = target
+                && let mapstack_salt_jinja::ast::Target::Name(name) = target
                 && let Some(list) = lists.list(value)
             {
                 lists.set.push((name.clone(), list));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::value::{Key, Value};
 use mapstack::yaml::{Limits, Lines, load, load_marked};
-use mapstack_render::jinja::{Syntax, compile};
+use mapstack_salt_jinja::{Syntax, compile};
 
 use crate::values::{HEADER, dedented, indented, lines_of, trimmed};
 

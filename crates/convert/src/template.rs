@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use mapstack::value::{Key, Map, Str, Value};
 use mapstack::{Error, ErrorKind, Place, Result};
-use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template};
-use mapstack_render::jinja::{Node, Syntax, compile, visit};
+use mapstack_salt_jinja::{
+    Node, Syntax,
+    ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template},
+    compile, visit,
+};
 
 use crate::Formula;
 

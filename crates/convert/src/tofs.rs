@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 
 use mapstack::Result;
 use mapstack::value::Value;
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
-use mapstack_render::jinja::{Node, visit};
+use mapstack_salt_jinja::{
+    Node,
+    ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind},
+    visit,
+};
 
 use crate::formula::OF_TOFS;
 use crate::libraries::remove_unused;

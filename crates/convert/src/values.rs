@@ -2,7 +2,7 @@
 
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{DumpOptions, dump};
-use mapstack_render::jinja::Syntax;
+use mapstack_salt_jinja::Syntax;
 
 /// The lines that a new layer begins with.
 pub(crate) const HEADER: &str = "# -*- coding: utf-8 -*-\n# vim: ft=yaml\n";

@@ -1,6 +1,6 @@
 //! Arguments as Python's functions take them.
 
-use mapstack_render::{Error, Obj, Result};
+use mapstack_pyobject::{Error, Obj, Result};
 use mapstack_value::Value;
 
 /// An argument as text.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value};
 
 /// Functions for calls of `salt['…'](…)` that are not built in.
@@ -147,12 +147,12 @@ impl Call {
     ///
     /// # Errors
     /// An argument is undefined, or is not data.
-    pub fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_render::Result<Self> {
+    pub fn of(name: &str, args: &CallArgs, minion: Str) -> mapstack_pyobject::Result<Self> {
         let positional = args
             .positional
             .iter()
             .map(Obj::to_value)
-            .collect::<mapstack_render::Result<_>>()?;
+            .collect::<mapstack_pyobject::Result<_>>()?;
         let mut kwargs = Map::new();
         for (name, value) in &args.named {
             kwargs.insert(&**name, value.to_value()?);

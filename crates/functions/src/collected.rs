@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
 use mapstack_diagnostic::line_and_column;
-use mapstack_render::{CallArgs, Interpreter, Iter, Obj, Object, Result, TemplatePlace};
+use mapstack_pyobject::{CallArgs, Interpreter, Iter, Obj, Object, Result, TemplatePlace};
 use mapstack_value::{Str, Value};
 
 use crate::{Call, UnansweredCall};

@@ -2,9 +2,11 @@
 
 use mapstack_loader::Fnmatch;
 use mapstack_minion::{ConfigGet, builtin};
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{hash_key, to_str};
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{hash_key, to_str},
+};
 use mapstack_value::{Key, Map, Value};
 
 use super::{ModuleTable, data_or, delimiter, failed, truth_or};

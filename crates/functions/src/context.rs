@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mapstack_diagnostic::{Diagnostic, Result};
 use mapstack_loader::{Entry, Fetched, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Error, Obj};
+use mapstack_pyobject::{CallArgs, Error, Obj};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::{Map, Str, Value};
 
 use crate::flow::Flow;
@@ -81,7 +81,7 @@ pub trait Context {
         data: &Obj,
         key: &Value,
         delimiter: &str,
-    ) -> mapstack_render::Result<Option<Obj>>;
+    ) -> mapstack_pyobject::Result<Option<Obj>>;
 
     /// The version of Salt that is followed.
     fn salt_version(&self) -> SaltVersion {
@@ -140,9 +140,9 @@ pub trait Context {
         _vm: &Vm<'_>,
         name: &str,
         _args: &CallArgs,
-    ) -> mapstack_render::Result<Obj> {
+    ) -> mapstack_pyobject::Result<Obj> {
         Err(Error::new(
-            mapstack_render::ErrorKind::Undefined,
+            mapstack_pyobject::ErrorKind::Undefined,
             format!("salt[{}] is undefined", mapstack_value::quote_str(name)),
         ))
     }
@@ -171,15 +171,19 @@ pub trait Context {
     fn flows(&self, _flow: Flow<'_>) {}
 
     /// Call another function that is built in; `None` for a name that is unknown.
-    fn call(&self, vm: &Vm<'_>, name: &str, args: CallArgs)
-    -> Option<mapstack_render::Result<Obj>>;
+    fn call(
+        &self,
+        vm: &Vm<'_>,
+        name: &str,
+        args: CallArgs,
+    ) -> Option<mapstack_pyobject::Result<Obj>>;
 
     /// The advice about a function that does not exist.
     fn help(&self, name: &str) -> String;
 }
 
 /// A function: `salt['module.name'](args)`.
-pub type ContextFunction = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_render::Result<Obj>;
+pub type ContextFunction = fn(&dyn Context, &Vm<'_>, CallArgs) -> mapstack_pyobject::Result<Obj>;
 
 /// A module's functions with their full names.
 pub type ModuleTable = &'static [(&'static str, ContextFunction)];
@@ -193,7 +197,7 @@ pub(crate) fn look(
     data: &Obj,
     key: &Obj,
     delimiter: &str,
-) -> mapstack_render::Result<Option<Obj>> {
+) -> mapstack_pyobject::Result<Option<Obj>> {
     let key = match key {
         Obj::Dict(dict) => dict
             .keys()

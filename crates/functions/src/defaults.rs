@@ -1,6 +1,6 @@
 //! `defaults.*`: filling mappings up with defaults.
 
-use mapstack_render::{Error, Obj, Result, required};
+use mapstack_pyobject::{Error, Obj, Result, required};
 
 use super::filter_by::copied;
 use super::slsutil::update;

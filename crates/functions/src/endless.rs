@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use mapstack_render::sandbox::{FunctionJob, Loader};
-use mapstack_render::{Error, ErrorKind};
+use mapstack_pyobject::{Error, ErrorKind};
+use mapstack_sandbox::{FunctionJob, Loader};
 
 /// The minions for which a function may reach a limit before it counts as one that always does. For a few it may loop on
 /// what only they have.
@@ -27,7 +27,7 @@ impl Endless {
     }
 
     /// Learn how a function ended.
-    pub(crate) fn learn<T>(&self, name: String, made: &mapstack_render::Result<T>) {
+    pub(crate) fn learn<T>(&self, name: String, made: &mapstack_pyobject::Result<T>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match made {
             Err(error) if error.kind == ErrorKind::Limit => {

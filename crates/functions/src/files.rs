@@ -4,9 +4,11 @@
 //! copied: the path is the served file's own.
 
 use mapstack_loader::{Fetched, Fnmatch, SaltPath};
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Anchor, Pattern, hash};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{Anchor, Pattern, hash},
+};
 use mapstack_value::{Str, posixpath};
 
 use super::on_machine::{as_text, opened};

@@ -1,9 +1,11 @@
 //! The code that Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
 
 use mapstack_loader::Fnmatch;
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{hash_key, to_str};
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{hash_key, to_str},
+};
 use mapstack_value::Key;
 
 use super::slsutil::update;

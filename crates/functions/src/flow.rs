@@ -2,7 +2,7 @@
 
 use mapstack_merge::Options;
 use mapstack_minion::{ConfigGet, Part};
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
 use mapstack_value::{Key, Path, Value};
 
 /// A step of a function that moves values. What a function does not report, it computes.

@@ -1,9 +1,11 @@
 //! `grains.*`: what the minion says about itself. The functions that write grains are not here.
 
 use mapstack_minion::Part;
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{hash_key, to_str};
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{hash_key, to_str},
+};
 use mapstack_value::Key;
 
 use super::{ModuleTable, delimiter, filter_by, is_true, look};

@@ -1,8 +1,10 @@
 //! `hashutil.*`: hashes, signatures and Base64 of text. Files of the machine are not read.
 
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{filter, hmac, to_str};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{filter, hmac, to_str},
+};
 
 use super::{ModuleTable, refused, text};
 

@@ -1,6 +1,6 @@
 //! Functions that templates of a pillar cannot ask: what a master says of itself, and what compiles the pillar again.
 
-use mapstack_render::{CallArgs, Obj};
+use mapstack_pyobject::{CallArgs, Obj};
 
 /// Why a call has no answer in templates of a pillar; `None` if it has one.
 ///

@@ -1,7 +1,7 @@
 //! `log.*`: messages at warning level and above reach the person who runs the tool.
 
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
-use mapstack_render::{CallArgs, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Obj, Result, required};
 
 use super::ModuleTable;
 use crate::Context;

@@ -5,9 +5,11 @@
 //! for the minion and not for the machine. In a pillar the machine is the master, so these calls have no answer.
 
 use mapstack_loader::Fnmatch;
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Address, Network, repr, to_str};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{Address, Network, repr, to_str},
+};
 use mapstack_value::{Map, Value};
 
 use super::{ModuleTable, text, truth_or};

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use mapstack_loader::{Deployed, Fetched, FileReadKind, FileTree, Fnmatch, has_magic};
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Anchor, Pattern, hash};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{Anchor, Pattern, hash},
+};
 use mapstack_value::posixpath::{join, split};
 use mapstack_value::quote_str;
 
@@ -188,7 +190,7 @@ fn searched(run: &dyn Context, vm: &Vm<'_>, path: &str) -> Result<SearchedText> 
 
 fn contains(run: &dyn Context, vm: &Vm<'_>, path: &str, args: CallArgs) -> Result<Option<Obj>> {
     let [_, wanted] = args.bind("file.contains", ["path", "text"])?;
-    let wanted = mapstack_render::python::to_str(&required(wanted, "file.contains", "text")?)?;
+    let wanted = mapstack_salt_jinja::python::to_str(&required(wanted, "file.contains", "text")?)?;
     Ok(match searched(run, vm, path)? {
         SearchedText::Elsewhere => None,
         SearchedText::Nothing => Some(Obj::Bool(false)),
@@ -315,7 +317,7 @@ fn options(args: CallArgs) -> Result<FindOptions> {
             Obj::Str(depth) => depth.trim().parse().ok(),
             _ => None,
         };
-        let given = mapstack_render::python::to_str(value)?;
+        let given = mapstack_salt_jinja::python::to_str(value)?;
         match &*name {
             "path" => {}
             name if name.starts_with('_') => {}

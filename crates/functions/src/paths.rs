@@ -1,6 +1,6 @@
 //! The functions of `file.*` that only look at paths as text.
 
-use mapstack_render::{Error, Obj, Result, required};
+use mapstack_pyobject::{Error, Obj, Result, required};
 use mapstack_value::{Str, posixpath};
 
 use super::ModuleTable;

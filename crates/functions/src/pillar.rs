@@ -4,9 +4,11 @@
 use mapstack_loader::{Fetched, SaltPath};
 use mapstack_merge::{Options, Strategy};
 use mapstack_minion::{Part, PillarGet};
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{endless, hash_key};
-use mapstack_render::{CallArgs, DictRef, Error, ErrorKind, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, DictRef, Error, ErrorKind, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{endless, hash_key},
+};
 use mapstack_value::Key;
 
 use super::{ModuleTable, comparable, delimiter, failed, filter_by, look, truth_or};

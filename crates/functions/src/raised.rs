@@ -1,7 +1,7 @@
 //! Errors that functions raise.
 
-use mapstack_render::jinja::ast::Span;
-use mapstack_render::{Error, ErrorKind, Frame, TemplatePlace};
+use mapstack_pyobject::{Error, ErrorKind, Frame, TemplatePlace};
+use mapstack_salt_jinja::ast::Span;
 
 /// An error for people as one that a function raises inside a template.
 #[must_use]

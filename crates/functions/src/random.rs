@@ -1,9 +1,11 @@
 //! `random.*`: what is random for a given seed is what Python draws; what has no seed is drawn from
 //! the minion's id and the arguments, as a template has one result.
 
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{Twister, as_index, filter, hash, int, repr, to_str};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{Twister, as_index, filter, hash, int, repr, to_str},
+};
 use mapstack_value::Int;
 
 use super::{ModuleTable, refused, truth_or};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack_render::Obj;
+use mapstack_pyobject::Obj;
 use mapstack_value::{Map, Value};
 
 use super::{ModuleTable, failed};

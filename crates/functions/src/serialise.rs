@@ -2,9 +2,11 @@
 
 use crate::formats::{msgpack, toml};
 use mapstack_minion::cache::unpack;
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{as_index, int};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, check_extent, required};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, check_extent, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{as_index, int},
+};
 use mapstack_value::{Str, Value, json};
 use mapstack_yaml::{DumpOptions, Limits, dump, load_aggregating, load_plain};
 

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 use mapstack_merge::{Change, Observer, Options, Strategy, Trail, merge, merge_observed};
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{as_index, endless, hash_key, wrap};
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result, required, spend};
+use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required, spend};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{as_index, endless, hash_key, wrap},
+};
 use mapstack_value::{Extent, Key, Value};
 
 use super::{ModuleTable, data_or, refused, text, truth_or};

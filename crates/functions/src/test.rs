@@ -1,8 +1,10 @@
 //! `test.*`: functions that prove a call works.
 
-use mapstack_render::jinja::Vm;
-use mapstack_render::python::{filter, repr};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, required};
+use mapstack_salt_jinja::{
+    Vm,
+    python::{filter, repr},
+};
 use mapstack_value::{Key, MapKind, Str};
 
 use super::{ModuleTable, text, truth_or};
@@ -89,7 +91,7 @@ pub(super) const TABLE: ModuleTable = &[
         let [message] = args.bind("test.exception", ["message"])?;
         let message = message.map_or_else(
             || Ok("Test Exception".into()),
-            |m| mapstack_render::python::to_str(&m),
+            |m| mapstack_salt_jinja::python::to_str(&m),
         )?;
         Err(Error::python("Exception", message))
     }),
@@ -242,7 +244,7 @@ fn raise_exception(_: &dyn Context, _: &Vm<'_>, args: CallArgs) -> Result<Obj> {
     )?;
     let message = args.next().map_or_else(
         || Ok(String::new()),
-        |m| mapstack_render::python::to_str(&m),
+        |m| mapstack_salt_jinja::python::to_str(&m),
     )?;
     match name.strip_prefix("salt.exceptions.") {
         Some("CommandExecutionError" | "SaltInvocationError") => Err(super::refused(message)),

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::Result;
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::{Limits, Request, Vm, request};
-use mapstack_render::sandbox::{
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj};
+use mapstack_salt_jinja::{Limits, Request, Vm, request};
+use mapstack_sandbox::{
     FunctionAnswer, FunctionFiles, FunctionJob, Interpreter, Loader, ModuleHost, RenderJob,
     TemplateSource, TreeCall, call_tree, render_by_tree,
 };
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj};
 use mapstack_value::{Map, Str, Value, weight};
 
 use crate::endless::{Endless, name_of};
@@ -109,7 +109,7 @@ pub trait TreeContext {
     ///
     /// # Errors
     /// They are not data.
-    fn module_fact(&self, name: &str) -> mapstack_render::Result<Value>;
+    fn module_fact(&self, name: &str) -> mapstack_pyobject::Result<Value>;
 
     /// The interpreter of Python.
     fn interpreter(&self) -> &Interpreter;
@@ -204,7 +204,7 @@ pub fn tree_call(
     vm: &Vm<'_>,
     name: &str,
     args: &CallArgs,
-) -> mapstack_render::Result<TreeAnswer> {
+) -> mapstack_pyobject::Result<TreeAnswer> {
     let Some((module, function)) = name.split_once('.') else {
         return Ok(TreeAnswer::None);
     };
@@ -213,9 +213,9 @@ pub fn tree_call(
         return Ok(TreeAnswer::None);
     }
     vm.burn(COST)?;
-    let arguments: mapstack_render::Result<Vec<Value>> =
+    let arguments: mapstack_pyobject::Result<Vec<Value>> =
         args.positional.iter().map(Obj::to_value).collect();
-    let keywords: mapstack_render::Result<Vec<(Str, Value)>> = args
+    let keywords: mapstack_pyobject::Result<Vec<(Str, Value)>> = args
         .named
         .iter()
         .map(|(name, value)| Ok((Str::from(&**name), value.to_value()?)))
@@ -305,7 +305,7 @@ pub fn tree_render(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
     job: RenderJob,
-) -> mapstack_render::Result<(FunctionAnswer, bool)> {
+) -> mapstack_pyobject::Result<(FunctionAnswer, bool)> {
     vm.burn(COST)?;
     let files = ModuleTree {
         saltenv: job.saltenv.clone(),
@@ -378,7 +378,7 @@ pub fn tree_runner(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
     call: RunnerCall,
-) -> mapstack_render::Result<TreeAnswer> {
+) -> mapstack_pyobject::Result<TreeAnswer> {
     let Some((module, function)) = call.name.split_once('.') else {
         return Ok(TreeAnswer::None);
     };
@@ -451,7 +451,7 @@ pub(crate) fn perform(
     files: &ModuleTree<'_>,
     vm: &Vm<'_>,
     job: FunctionJob,
-) -> mapstack_render::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
+) -> mapstack_pyobject::Result<(FunctionAnswer, Vec<(usize, Value)>)> {
     let work = |job, bounds: &Request<'_>| {
         let call = TreeCall {
             job,
@@ -485,7 +485,7 @@ pub(crate) fn perform(
 const MOST_OF_GRAINS: usize = 8 << 20;
 
 /// Give a container the content that a function left in it.
-fn replace(argument: &Obj, value: Value) -> mapstack_render::Result<()> {
+fn replace(argument: &Obj, value: Value) -> mapstack_pyobject::Result<()> {
     match (argument, Obj::from(value)) {
         (Obj::Dict(dict), Obj::Dict(new)) => {
             dict.change(|all| *all = new.entries().into_iter().collect());
@@ -521,7 +521,7 @@ pub(crate) fn shipped(
     run: &dyn TreeContext,
     loader: Loader,
     name: &str,
-) -> mapstack_render::Result<TreeFunctionFiles> {
+) -> mapstack_pyobject::Result<TreeFunctionFiles> {
     let (name, is_own_file) = match name.strip_prefix('*') {
         Some(name) => (name, false),
         None => (name, true),
@@ -584,7 +584,7 @@ fn own_file(
     loader: Loader,
     module: &str,
     env: &Str,
-) -> mapstack_render::Result<Option<TemplateSource>> {
+) -> mapstack_pyobject::Result<Option<TemplateSource>> {
     let directory = loader.directory();
     for path in [
         format!("{directory}/{module}.py"),
@@ -613,7 +613,7 @@ fn by_virtual_name(
     loader: Loader,
     module: &str,
     envs: &[Str],
-) -> mapstack_render::Result<Vec<TemplateSource>> {
+) -> mapstack_pyobject::Result<Vec<TemplateSource>> {
     let directory = format!("{}/", loader.directory());
     let quoted = [format!("'{module}'"), format!("\"{module}\"")];
     let mut found: Vec<TemplateSource> = Vec::new();
@@ -688,9 +688,9 @@ impl ModuleTree<'_> {
     /// Work in the sandbox, one level deeper.
     fn deeper<T>(
         &self,
-        work: impl FnOnce(&Request<'_>) -> mapstack_render::Result<T>,
+        work: impl FnOnce(&Request<'_>) -> mapstack_pyobject::Result<T>,
         vm: &Vm<'_>,
-    ) -> mapstack_render::Result<T> {
+    ) -> mapstack_pyobject::Result<T> {
         let depth = &self.run.tree_memo().depth;
         if depth.get() >= MAX_DEPTH {
             return Err(Error::limit(
@@ -709,7 +709,7 @@ impl ModuleTree<'_> {
 }
 
 impl ModuleHost for ModuleTree<'_> {
-    fn find(&self, loader: Loader, name: &str) -> mapstack_render::Result<FunctionFiles> {
+    fn find(&self, loader: Loader, name: &str) -> mapstack_pyobject::Result<FunctionFiles> {
         let TreeFunctionFiles { sources, is_own } = shipped(self.run, loader, name)?;
         let is_known = match loader {
             Loader::Modules => {
@@ -730,7 +730,7 @@ impl ModuleHost for ModuleTree<'_> {
         })
     }
 
-    fn fact(&self, name: &str) -> mapstack_render::Result<Value> {
+    fn fact(&self, name: &str) -> mapstack_pyobject::Result<Value> {
         match (name, self.grains) {
             ("__grains__", Some((set, _))) => return Ok(set.clone().into()),
             (GRAINS_SO_FAR, Some((_, so_far))) => return Ok(so_far.clone().into()),
@@ -746,7 +746,7 @@ impl ModuleHost for ModuleTree<'_> {
         self.has_read_secrets.set(true);
     }
 
-    fn file(&self, uri: &str) -> mapstack_render::Result<Option<TemplateSource>> {
+    fn file(&self, uri: &str) -> mapstack_pyobject::Result<Option<TemplateSource>> {
         let error = |message| Error::new(ErrorKind::Nested, message);
         let asked = SaltPath::parse(uri).map_err(|e| error(format!("{uri}: {e}")))?;
         let saltenv = asked.saltenv().unwrap_or(&self.saltenv);

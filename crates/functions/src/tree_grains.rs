@@ -6,9 +6,9 @@
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Means, Result};
 use mapstack_merge::{Options, Strategy, merge};
 use mapstack_minion::{Minion, platforms::Platform};
-use mapstack_render::jinja::Vm;
-use mapstack_render::sandbox::{FunctionAnswer, FunctionJob, Loader};
-use mapstack_render::{ErrorKind as RenderErrorKind, expr_match};
+use mapstack_pyobject::ErrorKind as RenderErrorKind;
+use mapstack_salt_jinja::{Vm, expr_match};
+use mapstack_sandbox::{FunctionAnswer, FunctionJob, Loader};
 use mapstack_value::{Key, Map, Str, Value, text_for_bytes};
 
 use crate::Functions;
@@ -218,7 +218,7 @@ impl GrainsWork<'_> {
         &self,
         stem: &str,
         function: Option<&Str>,
-    ) -> std::result::Result<FunctionAnswer, Box<mapstack_render::Error>> {
+    ) -> std::result::Result<FunctionAnswer, Box<mapstack_pyobject::Error>> {
         let job = FunctionJob {
             loader: Loader::Grains,
             module: stem.into(),

@@ -1,8 +1,8 @@
 //! The tree's modules for loaders that ask one function of each: `salt://_pillar`, `salt://_tops`, `salt://_matchers`.
 
-use mapstack_render::Error;
-use mapstack_render::jinja::Vm;
-use mapstack_render::sandbox::{FunctionAnswer, FunctionJob, Loader};
+use mapstack_pyobject::Error;
+use mapstack_salt_jinja::Vm;
+use mapstack_sandbox::{FunctionAnswer, FunctionJob, Loader};
 use mapstack_value::{Map, Str, Value, weight};
 
 use crate::tree::{COST, ModuleTree, TreeContext, perform, shipped};
@@ -41,7 +41,7 @@ pub fn tree_ext_pillar(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
     call: PillarCall,
-) -> mapstack_render::Result<PluginAnswer> {
+) -> mapstack_pyobject::Result<PluginAnswer> {
     let (mut arguments, mut keywords) = (vec![call.minion_id, call.pillar], Vec::new());
     match call.given {
         Value::Map(named) => {
@@ -73,7 +73,7 @@ pub fn tree_top(
     vm: &Vm<'_>,
     name: &str,
     [opts, grains]: [Value; 2],
-) -> mapstack_render::Result<PluginAnswer> {
+) -> mapstack_pyobject::Result<PluginAnswer> {
     let job = FunctionJob {
         loader: Loader::Tops,
         module: name.into(),
@@ -94,7 +94,7 @@ pub fn tree_matcher(
     name: &str,
     arguments: Vec<Value>,
     keywords: Vec<(Str, Value)>,
-) -> mapstack_render::Result<Option<bool>> {
+) -> mapstack_pyobject::Result<Option<bool>> {
     let job = FunctionJob {
         loader: Loader::Matchers,
         module: format!("{name}_match").into(),
@@ -125,7 +125,7 @@ fn answer(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
     job: FunctionJob,
-) -> mapstack_render::Result<PluginAnswer> {
+) -> mapstack_pyobject::Result<PluginAnswer> {
     let function = job.function.as_deref().unwrap_or_default();
     let name = format!("{}.{function}", job.module);
     if shipped(run, job.loader, &name)?.sources.is_empty() {

@@ -7,8 +7,8 @@ pub mod rpm;
 use std::cmp::Ordering;
 
 use mapstack_diagnostic::{Diagnostic, ErrorKind};
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::Value;
 
 use super::{ModuleTable, refused, truth_or};

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use mapstack_diagnostic::Place;
 use mapstack_merge::{Change, ItemOrigin, Observer, Trail};
 use mapstack_minion::Part;
-use mapstack_render::spend;
+use mapstack_pyobject::spend;
 use mapstack_value::{Key, Value, integer_step, sent};
 use mapstack_yaml::{Mark, Marks};
 

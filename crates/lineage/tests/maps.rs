@@ -12,7 +12,7 @@ use mapstack::minion::Minion;
 use mapstack::value::{Key, Value};
 use mapstack::{Configuration, DataOptions, Engine};
 use mapstack_lineage::{Explain, HistoryStep, Lineage, ValuePosition};
-use mapstack_render::jinja::Limits;
+use mapstack_salt_jinja::Limits;
 
 fn cases() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/maps");

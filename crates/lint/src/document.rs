@@ -6,7 +6,7 @@ use mapstack::Place;
 use mapstack::value::{Key, Value};
 use mapstack::yaml::{Limits, Lines, Mark, Marks};
 use mapstack_lineage::LayerText;
-use mapstack_render::jinja::Syntax;
+use mapstack_salt_jinja::Syntax;
 
 /// A file of the formula.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use mapstack::Place;
 use mapstack::value::{Str, Value};
-use mapstack_render::jinja::ast::{Expr, ExprKind};
+use mapstack_salt_jinja::ast::{Expr, ExprKind};
 
 use crate::document::SourceFile;
 use crate::origins::{salt_function, text_of};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mapstack::value::{Str, Value};
 use mapstack::{ImportSite, Place};
-use mapstack_render::jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind};
+use mapstack_salt_jinja::ast::{Args, BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind};
 
 use crate::templates::{LocatedTemplate, Templates, names};
 

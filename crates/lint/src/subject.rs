@@ -11,7 +11,7 @@ use mapstack::trace::{Event, TracedRequest};
 use mapstack::value::{Extent, Key, Map, Str, Value};
 use mapstack::{DataOptions, Engine, Error, ErrorKind, MapForm, Place, Run, Survey, yaml};
 use mapstack_lineage::{Explain, LayerKind, Lineage, MAX_VALUES, SoughtFiles, WhyNot};
-use mapstack_render::jinja::ast::{Expr, ExprKind};
+use mapstack_salt_jinja::ast::{Expr, ExprKind};
 
 use crate::compiled::Fault;
 use crate::document::{Content, Document, SourceFile};

@@ -8,8 +8,11 @@ use std::sync::{Arc, OnceLock};
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::{Str, Value};
 use mapstack::{Engine, ImportSite, Place, Survey};
-use mapstack_render::jinja::ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target, Template};
-use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
+use mapstack_salt_jinja::{
+    Node, Syntax,
+    ast::{Expr, ExprKind, Span, Stmt, StmtKind, Target, Template},
+    bound, compile, visit,
+};
 
 use crate::origins::text_of;
 

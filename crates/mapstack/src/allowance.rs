@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Limits, RunningWork};
+use mapstack_salt_jinja::{Limits, RunningWork};
 
 /// The limits on the templates of a run, and what is left of them.
 pub(crate) struct Allowance {

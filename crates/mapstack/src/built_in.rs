@@ -1,8 +1,8 @@
 //! The built-in functions of a run: those of [`mapstack_functions`], and those that need the engine.
 
 use mapstack_diagnostic::nearest;
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Obj, Result};
+use mapstack_pyobject::{CallArgs, Obj, Result};
+use mapstack_salt_jinja::Vm;
 
 use crate::run::Run;
 

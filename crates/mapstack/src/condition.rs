@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use mapstack_minion::Minion;
-use mapstack_render::jinja::ast::StmtKind;
-use mapstack_render::jinja::{Syntax, parse};
+use mapstack_salt_jinja::{Syntax, ast::StmtKind, parse};
 
 use crate::engine::Engine;
 use crate::file::File;
@@ -75,7 +74,7 @@ impl Condition {
         let is_one = match parsed.body.as_slice() {
             [only] => match &only.kind {
                 StmtKind::If { arms, otherwise } => {
-                    let is_own = |body: &[mapstack_render::jinja::ast::Stmt]| matches!(body, [text] if matches!(&text.kind, StmtKind::Text(text) if &**text == "1"));
+                    let is_own = |body: &[mapstack_salt_jinja::ast::Stmt]| matches!(body, [text] if matches!(&text.kind, StmtKind::Text(text) if &**text == "1"));
                     matches!(arms.as_slice(), [(_, body)] if is_own(body)) && otherwise.is_empty()
                 }
                 _ => false,

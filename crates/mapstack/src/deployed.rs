@@ -5,8 +5,8 @@ use mapstack_functions::{
     OnMachine, PathBelowRoot, below_roots, look_on_machine, looks_on_machine,
 };
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Obj};
+use mapstack_pyobject::{CallArgs, Obj};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::posixpath::normpath;
 
 use crate::file::File;
@@ -115,7 +115,7 @@ impl RunHost<'_, '_> {
         vm: &Vm<'_>,
         name: &str,
         args: &CallArgs,
-    ) -> Option<mapstack_render::Result<Obj>> {
+    ) -> Option<mapstack_pyobject::Result<Obj>> {
         self.has_deployed(name)
             .then(|| look_on_machine(self.run, vm, name, args))
             .flatten()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack_loader::{Deployed, Fetched, FileServer, FileTree, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, SaltVersion};
-use mapstack_render::jinja::{Limits, RunBudget, SpentResource, TemplateCache};
+use mapstack_salt_jinja::{Limits, RunBudget, SpentResource, TemplateCache};
 use mapstack_value::Map;
 use mapstack_yaml::Skeleton;
 

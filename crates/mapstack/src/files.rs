@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_render::jinja::SpentResource;
+use mapstack_salt_jinja::SpentResource;
 
 use crate::file::{File, unreadable};
 use crate::run::Run;

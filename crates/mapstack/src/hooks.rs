@@ -36,8 +36,8 @@ use mapstack_functions::Flow;
 use mapstack_matcher::{Definition, Matcher};
 use mapstack_merge::Options;
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet};
-use mapstack_render::jinja::Tracer;
-use mapstack_render::{Obj, Reader};
+use mapstack_pyobject::{Obj, Reader};
+use mapstack_salt_jinja::Tracer;
 use mapstack_value::{Key, Str, Value};
 use mapstack_yaml::Marks;
 

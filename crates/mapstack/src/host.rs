@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::{Host, Names, Vm};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, Undefined};
+use mapstack_salt_jinja::{Host, Names, Vm};
 use mapstack_value::{Str, Value, weight};
 
 use crate::file::File;
@@ -239,7 +239,7 @@ impl<'r, 'e> RunHost<'r, 'e> {
     fn warning_of_no(
         &self,
         name: &str,
-        place: Option<mapstack_render::TemplatePlace>,
+        place: Option<mapstack_pyobject::TemplatePlace>,
     ) -> Diagnostic {
         let message = format!(
             "a template asks whether Salt has {name}; nothing answers it here, so the answer is no"
@@ -406,7 +406,7 @@ impl Host for RunHost<'_, '_> {
         })
     }
 
-    fn note_missing_function(&self, name: &str, place: Option<mapstack_render::TemplatePlace>) {
+    fn note_missing_function(&self, name: &str, place: Option<mapstack_pyobject::TemplatePlace>) {
         if let Some(collected) = &self.run.engine.collected {
             if let Some(place) = place {
                 let shown = match &place.template {

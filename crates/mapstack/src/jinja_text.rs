@@ -1,8 +1,8 @@
 //! Templates that a caller has as texts, with further variables, as Salt hands them to its renderers.
 
 use mapstack_minion::Part;
-use mapstack_render::jinja::{Names, Request, request};
-use mapstack_render::{Obj, jinja};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{self as jinja, Names, Request, request};
 use mapstack_value::{Key, Map, Str, Value};
 
 use crate::host::RunHost;
@@ -79,7 +79,10 @@ impl Run<'_> {
     ///
     /// # Errors
     /// The template fails, or puts something into the facts that is not data.
-    pub fn jinja_text(&self, template: &JinjaText<'_>) -> mapstack_render::Result<TemplateOutput> {
+    pub fn jinja_text(
+        &self,
+        template: &JinjaText<'_>,
+    ) -> mapstack_pyobject::Result<TemplateOutput> {
         let is_sls = template
             .variables
             .get("sls")

@@ -59,7 +59,7 @@ impl Run<'_> {
         let loaded = match self.has_observed_values() {
             true => load_marked(
                 text.as_str(),
-                &mapstack_render::yaml_limits(&self.allowance.limits),
+                &mapstack_salt_jinja::yaml_limits(&self.allowance.limits),
             )
             .map(|(value, marks)| (value, Some(marks))),
             false if text.may_have_aliases() => {

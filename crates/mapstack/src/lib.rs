@@ -97,10 +97,10 @@ pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;
 pub use mapstack_minion as minion;
-pub use mapstack_render::jinja::{
+pub use mapstack_salt_jinja::{
     Deadline, Limits, MemoryLimit, Refusal, RunBudget, RunLimits, RunningWork, SpentResource,
+    regex_matches,
 };
-pub use mapstack_render::regex_matches;
 pub use mapstack_value as value;
 pub use mapstack_yaml as yaml;
 pub use master_side::MasterSide;

@@ -2,7 +2,7 @@
 
 use mapstack_loader::{Fetched, SaltPath};
 use mapstack_minion::{ConfigGet, LookupAnswer, PillarGet};
-use mapstack_render::{Error as RenderError, Obj};
+use mapstack_pyobject::{Error as RenderError, Obj};
 use mapstack_value::{Key, Path, Value};
 
 use crate::file::File;
@@ -54,7 +54,7 @@ impl Run<'_> {
         data: &Obj,
         key: &Value,
         delimiter: &str,
-    ) -> mapstack_render::Result<Option<Obj>> {
+    ) -> mapstack_pyobject::Result<Option<Obj>> {
         let path = match key {
             Value::Str(text) => {
                 Path::split(text, delimiter).map_err(|e| RenderError::value_error(e.to_string()))?
@@ -123,7 +123,7 @@ impl Run<'_> {
     }
 }
 
-fn path_of(items: &[Value]) -> mapstack_render::Result<Path> {
+fn path_of(items: &[Value]) -> mapstack_pyobject::Result<Path> {
     items
         .iter()
         .map(|i| Key::try_from(i).map_err(|e| RenderError::type_error(e.to_string())))

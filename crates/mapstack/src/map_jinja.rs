@@ -2,8 +2,8 @@
 
 use crate::survey::Survey;
 use mapstack_diagnostic::nearest;
-use mapstack_render::jinja::Names;
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
+use mapstack_salt_jinja::Names;
 use mapstack_value::{Key, Map, Str, Value};
 use std::collections::HashMap;
 

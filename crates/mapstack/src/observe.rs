@@ -7,8 +7,8 @@ use mapstack_diagnostic::{Diagnostic, Result};
 use mapstack_matcher::{Definition, Matcher, PathRules, Paths};
 use mapstack_merge::{MergeError, Options, merge};
 use mapstack_minion::{Minion, Part};
-use mapstack_render::jinja::Edit;
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
+use mapstack_salt_jinja::Edit;
 use mapstack_value::{Map, Str, Value};
 
 use crate::file::File;

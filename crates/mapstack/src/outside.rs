@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::Error;
 use mapstack_functions::Call;
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Dialect, Names, Request, request};
-use mapstack_render::sandbox::Interpreter;
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{Dialect, Names, Request, request};
+use mapstack_sandbox::Interpreter;
 use mapstack_value::{Map, Str, Value};
 
 use crate::file::File;
@@ -29,7 +29,7 @@ pub struct OtherTemplate<'o> {
     /// The dialect of the template.
     pub dialect: &'static dyn Dialect,
     /// Finds templates that this one loads.
-    pub find: &'o dyn Fn(&str) -> mapstack_render::Result<Option<Arc<str>>>,
+    pub find: &'o dyn Fn(&str) -> mapstack_pyobject::Result<Option<Arc<str>>>,
 }
 
 impl Run<'_> {
@@ -58,7 +58,7 @@ impl Run<'_> {
 
     /// The data that functions from outside make of data, if they run such templates themselves
     /// ([`Functions::change`](crate::Functions::change)).
-    pub fn changed_outside(&self, call: &Call) -> Option<mapstack_render::Result<Value>> {
+    pub fn changed_outside(&self, call: &Call) -> Option<mapstack_pyobject::Result<Value>> {
         let mut functions = self.engine.functions.iter();
         let changed = functions.find_map(|functions| functions.change(call))?;
         self.note_outside_input();
@@ -97,12 +97,12 @@ impl Run<'_> {
     ///
     /// # Errors
     /// They contain something other than data.
-    pub fn facts_of_templates(&self) -> mapstack_render::Result<Option<[Map; 2]>> {
+    pub fn facts_of_templates(&self) -> mapstack_pyobject::Result<Option<[Map; 2]>> {
         let Some(apart) = &self.live.apart else {
             return Ok(None);
         };
         let [grains, pillar] = &apart.live;
-        let map = |live: &Obj| -> mapstack_render::Result<Map> {
+        let map = |live: &Obj| -> mapstack_pyobject::Result<Map> {
             let value = self.frozen(live)?;
             Ok(value.as_map().cloned().unwrap_or_default())
         };
@@ -140,7 +140,7 @@ impl Run<'_> {
     }
 
     /// Convert an error of a Mako template, with paths that a user can open.
-    pub fn mako_error(&self, e: mapstack_render::Error, file: &File, source: &str) -> Error {
+    pub fn mako_error(&self, e: mapstack_pyobject::Error, file: &File, source: &str) -> Error {
         self.stage_error(e, Language::Mako, &Text::plain(file, source))
     }
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use mapstack_diagnostic::{Error, Result};
 use mapstack_functions::Functions as _;
 use mapstack_minion::{Minion, Part};
-use mapstack_render::jinja::Names;
+use mapstack_pyobject::{DictRef, Obj};
 use mapstack_render::pipe::Allowed;
-use mapstack_render::{DictRef, Obj};
+use mapstack_salt_jinja::Names;
 use mapstack_value::{Key, Map, Str, Value};
 
 use crate::engine::Engine;
@@ -220,7 +220,7 @@ impl Run<'_> {
     /// # Errors
     /// The function does not exist, or it fails.
     pub fn call_function(&self, name: &str, args: &[Value], kwargs: &Map) -> Result<Value> {
-        let args = mapstack_render::CallArgs {
+        let args = mapstack_pyobject::CallArgs {
             positional: args.iter().cloned().map(Obj::from).collect(),
             named: kwargs
                 .iter()
@@ -242,7 +242,7 @@ impl Run<'_> {
         }
         let host = RunHost::new(self);
         let answer = self.on_vm(|vm| {
-            let call = host.call(name, &mapstack_render::CallArgs::default())?;
+            let call = host.call(name, &mapstack_pyobject::CallArgs::default())?;
             let answer = host.ask(vm, stubs, &call);
             answer.map(|answer| answer?.to_value()).transpose()
         });
@@ -253,7 +253,7 @@ impl Run<'_> {
     pub fn lack_answer(&self, name: &str) {
         if self.engine.collected.is_some() {
             let host = RunHost::new(self);
-            let call = host.call(name, &mapstack_render::CallArgs::default());
+            let call = host.call(name, &mapstack_pyobject::CallArgs::default());
             let _ = call.and_then(|call| host.lacks_answer(call));
         }
     }
@@ -274,7 +274,7 @@ impl Run<'_> {
     }
 
     /// An error that belongs to no file.
-    fn located(&self, e: mapstack_render::Error) -> Error {
+    fn located(&self, e: mapstack_pyobject::Error) -> Error {
         let file = File {
             path: String::new(),
             shown: String::new(),

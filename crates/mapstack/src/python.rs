@@ -1,8 +1,8 @@
 //! Salt's renderers in Python: Mako templates, and modules with a function `run()`.
 
-use mapstack_render::jinja::{RenderResult, Request, SourceMap};
-use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{Error, ErrorKind, Result, mako, sandbox};
+use mapstack_pyobject::{Error, ErrorKind, Result};
+use mapstack_salt_jinja::{RenderResult, Request, SourceMap};
+use mapstack_sandbox::{self as sandbox, Interpreter, mako};
 use mapstack_value::{Str, Value};
 
 /// Run a Mako template as Salt does (Salt: `render_mako_tmpl`). Returns its output and the changed variables.
@@ -45,7 +45,7 @@ pub(crate) fn module(
         variables,
         limits: request.limits,
         fuel: request.fuel,
-        ..mapstack_render::jinja::request(request.source.clone(), request.host)
+        ..mapstack_salt_jinja::request(request.source.clone(), request.host)
     };
     sandbox::run_as(&request, changed, interpreter)
 }

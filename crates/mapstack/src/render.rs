@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{EditLog, Names, OutputOrigin, Request, SourceMap, Syntax, request};
-use mapstack_render::{ErrorKind as RenderErrorKind, Obj, jinja};
+use mapstack_pyobject::{ErrorKind as RenderErrorKind, Obj};
+use mapstack_salt_jinja::{
+    self as jinja, EditLog, Names, OutputOrigin, Request, SourceMap, Syntax, request,
+};
 use mapstack_value::{Str, Value};
 
 use crate::file::File;
@@ -283,7 +285,7 @@ impl Run<'_> {
         let rendered = match job.language {
             Language::Jinja => jinja::render(request),
             #[cfg(feature = "tera")]
-            Language::Tera => mapstack_render::tera::render(&request),
+            Language::Tera => mapstack_render::Language::render(&mapstack_render::Tera, request),
             Language::Mako => python::mako(&request, &[], &self.interpreter).map(|(it, _)| it),
             Language::Py => python::text(&request, &self.interpreter),
         };
@@ -332,11 +334,11 @@ impl Run<'_> {
     /// Convert an error of a stage. Its places move to the file that the first stage read.
     pub(crate) fn stage_error(
         &self,
-        mut e: mapstack_render::Error,
+        mut e: mapstack_pyobject::Error,
         language: Language,
         source: &Text<'_>,
     ) -> Error {
-        let back = |place: &mut mapstack_render::TemplatePlace| {
+        let back = |place: &mut mapstack_pyobject::TemplatePlace| {
             let is_own = place.template.as_deref() == Some(&*source.file.path);
             if is_own && let Some((mut found, origin)) = source.locate(place.span.start as usize) {
                 if origin == OutputOrigin::Literal {
@@ -397,14 +399,14 @@ impl Run<'_> {
     }
 
     /// Convert an error of a template, with paths that a user can open.
-    pub fn template_error(&self, e: mapstack_render::Error, file: &File) -> Error {
+    pub fn template_error(&self, e: mapstack_pyobject::Error, file: &File) -> Error {
         self.located_error(e.to_string(), e, file)
     }
 
     pub(crate) fn located_error(
         &self,
         message: String,
-        e: mapstack_render::Error,
+        e: mapstack_pyobject::Error,
         file: &File,
     ) -> Error {
         let kind = match e.kind {
@@ -435,7 +437,7 @@ impl Run<'_> {
     /// A place in a template, or in one that it loads, with a path that a user can open.
     pub(crate) fn place_in_template(
         &self,
-        place: mapstack_render::TemplatePlace,
+        place: mapstack_pyobject::TemplatePlace,
         file: &File,
     ) -> Place {
         let shown = match &place.template {

@@ -7,9 +7,9 @@ use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
 use mapstack_functions::TreeMemo;
 use mapstack_loader::{Fetched, LoadError, SaltPath};
 use mapstack_minion::{Minion, Part};
-use mapstack_render::jinja::{Syntax, Taint};
-use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{DictRef, Obj, Sweep, changes, salt_object, spend_apart};
+use mapstack_pyobject::{DictRef, Obj, Sweep, changes, spend_apart};
+use mapstack_salt_jinja::{Syntax, Taint, salt_object};
+use mapstack_sandbox::Interpreter;
 use mapstack_value::{Map, Str, Value};
 
 use crate::allowance::Allowance;
@@ -304,7 +304,7 @@ impl<'e> Run<'e> {
     }
 
     /// The data that live facts are now. This is not paid by the template that runs.
-    pub(crate) fn frozen(&self, live: &Obj) -> mapstack_render::Result<Value> {
+    pub(crate) fn frozen(&self, live: &Obj) -> mapstack_pyobject::Result<Value> {
         spend_apart(self.allowance.limits, &self.allowance.following, || {
             live.to_value_unread()
         })
@@ -314,8 +314,8 @@ impl<'e> Run<'e> {
     ///
     /// # Errors
     /// The facts contain something other than data.
-    pub fn sync_facts(&self) -> mapstack_render::Result<()> {
-        let changed = |live: &Obj, known: &Map| -> mapstack_render::Result<Option<Map>> {
+    pub fn sync_facts(&self) -> mapstack_pyobject::Result<()> {
+        let changed = |live: &Obj, known: &Map| -> mapstack_pyobject::Result<Option<Map>> {
             match self.frozen(live)? {
                 Value::Map(map) if !map.ptr_eq(known) => Ok(Some(map)),
                 _ => Ok(None),

@@ -6,8 +6,8 @@
 use mapstack_functions::{
     Call, Functions as _, RunnerCall, TreeAnswer, tree_has_runners, tree_runner,
 };
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::{Key, Map, Value};
 
 use crate::host::RunHost;

@@ -6,4 +6,4 @@
 //! println!("{}", mapstack::sandbox::walls().unwrap().program.display());
 //! ```
 
-pub use mapstack_render::sandbox::{SandboxReport, require_walls, walls};
+pub use mapstack_sandbox::{SandboxReport, require_walls, walls};

@@ -4,7 +4,7 @@ pub use mapstack_diagnostic::redact::{
     Cipher, Policy, Redact, Redacted, Secrets, is_ciphertext, is_secret_name,
 };
 use mapstack_minion::Minion;
-use mapstack_render::jinja::Taint;
+use mapstack_salt_jinja::Taint;
 use mapstack_value::{Str, Value};
 
 use crate::run::Run;

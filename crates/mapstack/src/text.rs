@@ -6,14 +6,14 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
-use mapstack_render::jinja::{OutputOrigin, SourceMap};
+use mapstack_salt_jinja::{OutputOrigin, SourceMap};
 use mapstack_value::json::JsonError;
 use mapstack_yaml::{Mark, Skeleton};
 
 use crate::file::File;
 
 /// A place of the renderer in a file that is shown by this name.
-pub(crate) fn in_file(place: mapstack_render::TemplatePlace, file: String) -> Place {
+pub(crate) fn in_file(place: mapstack_pyobject::TemplatePlace, file: String) -> Place {
     Place {
         file,
         start: place.span.start as usize,
@@ -212,8 +212,8 @@ impl<'f> Text<'f> {
     pub(crate) fn locate(
         &self,
         offset: usize,
-    ) -> Option<(mapstack_render::TemplatePlace, OutputOrigin)> {
-        let mut found: Option<(mapstack_render::TemplatePlace, OutputOrigin)> = None;
+    ) -> Option<(mapstack_pyobject::TemplatePlace, OutputOrigin)> {
+        let mut found: Option<(mapstack_pyobject::TemplatePlace, OutputOrigin)> = None;
         let mut at = offset;
         for map in self.maps.iter().rev() {
             let (place, origin) = map.locate(at)?;

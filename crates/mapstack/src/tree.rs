@@ -11,9 +11,9 @@ use mapstack_functions::{
 };
 use mapstack_loader::SaltPath;
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Limits, Vm};
-use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{CallArgs, DictRef, Error, Obj, Result};
+use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result};
+use mapstack_salt_jinja::{Limits, Vm};
+use mapstack_sandbox::Interpreter;
 use mapstack_value::{Map, Str, Value};
 
 use crate::engine::Engine;
@@ -170,7 +170,7 @@ impl RunHost<'_, '_> {
         name: &str,
         args: &CallArgs,
     ) -> Box<Error> {
-        if error.kind == mapstack_render::ErrorKind::Undefined
+        if error.kind == mapstack_pyobject::ErrorKind::Undefined
             && error.help.is_none()
             && let Ok(call) = self.call(name, args)
         {
@@ -184,7 +184,7 @@ impl Run<'_> {
     /// Let an external pillar of the tree give its data (`salt://_pillar`, and the option `extension_modules`).
     ///
     /// # Errors
-    /// It raises or reaches a limit. An error of the kind [`Undefined`](mapstack_render::ErrorKind::Undefined) says that
+    /// It raises or reaches a limit. An error of the kind [`Undefined`](mapstack_pyobject::ErrorKind::Undefined) says that
     /// it needs something that is not there.
     pub fn tree_ext_pillar(&self, call: PillarCall) -> Result<PluginAnswer> {
         let host = RunHost::new(self);
@@ -220,10 +220,10 @@ impl Run<'_> {
     /// Work with a render that has no template.
     pub(crate) fn on_vm<T>(&self, work: impl FnOnce(&Vm<'_>) -> T) -> T {
         let host = RunHost::new(self);
-        let vm = Vm::new(&mapstack_render::jinja::Request {
+        let vm = Vm::new(&mapstack_salt_jinja::Request {
             limits: self.allowance.limits,
             fuel: Some(&self.allowance.fuel),
-            ..mapstack_render::jinja::request("", &host)
+            ..mapstack_salt_jinja::request("", &host)
         });
         work(&vm)
     }

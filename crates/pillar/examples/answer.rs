@@ -34,7 +34,7 @@ use mapstack::value::{Key, Map, Value, json};
 use mapstack::{DataOptions, Engine, yaml};
 use mapstack_merge::{Options, merge};
 use mapstack_pillar::{Compiler, ExtPillars, StackKind};
-use mapstack_render::jinja::Syntax;
+use mapstack_salt_jinja::Syntax;
 
 #[path = "../../yaml/tests/common/marked.rs"]
 mod marked;
@@ -151,7 +151,7 @@ fn parsed(question: &Map) -> Answer {
 }
 
 fn syntax(template: &str) -> Value {
-    match mapstack_render::jinja::parse(template, None, &Syntax::default()) {
+    match mapstack_salt_jinja::parse(template, None, &Syntax::default()) {
         Ok(_) => "a template".into(),
         Err(error) => [Value::from(error.message), i64::from(error.line).into()]
             .into_iter()

@@ -600,11 +600,11 @@ impl PillarRun<'_> {
                 }
                 Ok(Some(Some(value.into())))
             }
-            Err(error) if error.kind == mapstack_render::ErrorKind::Undefined => {
+            Err(error) if error.kind == mapstack_pyobject::ErrorKind::Undefined => {
                 self.leave_out(one, Some(&error.message), None);
                 Ok(Some(None))
             }
-            Err(error) if error.kind == mapstack_render::ErrorKind::Absent => {
+            Err(error) if error.kind == mapstack_pyobject::ErrorKind::Absent => {
                 self.leave_out(one, Some(&error.message), error.help.clone());
                 Ok(Some(None))
             }

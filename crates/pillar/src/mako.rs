@@ -1,8 +1,8 @@
 //! Mako, the language of MakoStack's templates.
 
-use mapstack_render::jinja::{RenderResult, Request};
-use mapstack_render::sandbox::Interpreter;
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
+use mapstack_salt_jinja::{RenderResult, Request};
+use mapstack_sandbox::Interpreter;
 use mapstack_value::Map;
 use mapstack_value::Value;
 
@@ -88,14 +88,14 @@ pub(crate) fn render(
     request: &Request<'_>,
     stack: &mut Value,
     interpreter: &Interpreter,
-) -> mapstack_render::Result<RenderResult> {
-    let options = mapstack_render::mako::MakoOptions::stack();
+) -> mapstack_pyobject::Result<RenderResult> {
+    let options = mapstack_sandbox::mako::MakoOptions::stack();
     let uri = request.name.as_deref();
     let given =
         |name: &&str| request.variables.contains_key(*name) || request.locals.contains_key(*name);
     let can_change: Vec<&str> = CHANGED.into_iter().filter(given).collect();
     let (rendered, changed) =
-        mapstack_render::mako::attempt_as(request, options, uri, &can_change, interpreter);
+        mapstack_sandbox::mako::attempt_as(request, options, uri, &can_change, interpreter);
     for (name, value) in changed {
         match (request.variables.get(&name), value) {
             (Some(Obj::Dict(live)), Value::Map(map)) => replace(live, &map),

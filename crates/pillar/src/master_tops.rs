@@ -9,7 +9,7 @@ use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result, Severity};
 use mapstack_loader::{FileTree, MemoryFiles};
 use mapstack_merge::{Options, merge};
 use mapstack_minion::Minion;
-use mapstack_render::ErrorKind as RenderErrorKind;
+use mapstack_pyobject::ErrorKind as RenderErrorKind;
 use mapstack_value::{Map, Value};
 
 use crate::cache::StackCache;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, PillarStack, SourceMap, Syntax, render};
-use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj, traverse_object};
+use mapstack_pyobject::{DictRef, ErrorKind as RenderErrorKind, Obj};
+use mapstack_salt_jinja::{Names, PillarStack, SourceMap, Syntax, render, traverse_object};
 use mapstack_value::{Map, Str, Value};
 
 use super::files::Base;
@@ -100,7 +100,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             dialect: &PillarStack,
             find: &find,
         };
-        let failed = |e: Box<mapstack_render::Error>| self.run.template_error(*e, file);
+        let failed = |e: Box<mapstack_pyobject::Error>| self.run.template_error(*e, file);
         let sync = || {
             let changed = self.run.sync_facts();
             changed.map_err(|e| failed(e).note("the minion's facts were changed to this"))
@@ -163,7 +163,7 @@ impl<'t, 'e> Templates<'t, 'e> {
             .arg(file.path.as_str())
             .arg(directories)
             .kwarg("stack", stack.clone());
-        let failed = |e: mapstack_render::Error| {
+        let failed = |e: mapstack_pyobject::Error| {
             self.run
                 .mako_error(e, file, file.text().unwrap_or_default())
         };
@@ -183,7 +183,7 @@ impl<'t, 'e> Templates<'t, 'e> {
                 .map(str::to_owned)
         };
         Some(match text("error") {
-            Some(message) => Err(failed(*mapstack_render::Error::new(
+            Some(message) => Err(failed(*mapstack_pyobject::Error::new(
                 RenderErrorKind::Nested,
                 message,
             ))),
@@ -195,9 +195,9 @@ impl<'t, 'e> Templates<'t, 'e> {
     }
 
     /// The source of another template.
-    fn further(&self, lookup: Lookup, path: &str) -> mapstack_render::Result<Option<Arc<str>>> {
+    fn further(&self, lookup: Lookup, path: &str) -> mapstack_pyobject::Result<Option<Arc<str>>> {
         let failed = |e: Error| {
-            let error = mapstack_render::Error::new(
+            let error = mapstack_pyobject::Error::new(
                 RenderErrorKind::TemplateNotFound,
                 &*e.diagnostic().message,
             );

@@ -10,7 +10,7 @@ use tera::{Filter, Tera};
 use mapstack_pyobject::ledger::CHECK_EVERY;
 
 use super::data::size;
-use crate::jinja::Limits;
+use mapstack_salt_jinja::Limits;
 
 type Args = HashMap<String, Json>;
 

@@ -11,7 +11,7 @@ use tera::ast::{Expr, ExprVal, Forloop, FunctionCall, If, LogicExpr, LogicOperat
 use super::bounded::{AT, EACH, ENTER, JOIN, KEEP, LEAVE, PRINT};
 use super::scan::{Token, TokenKind, keyword};
 use super::span;
-use crate::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 /// A place in one of the files of a render.
 #[derive(Debug, Clone, Copy)]

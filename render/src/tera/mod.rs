@@ -21,12 +21,11 @@ use std::thread;
 
 use mapstack_diagnostic::nearest;
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Frame, Obj, Result, TemplatePlace};
+use mapstack_salt_jinja::ast::{Span, Template};
+use mapstack_salt_jinja::{
+    Names, Output, OutputOrigin, RenderResult, Request, SourceMap, Vm, call_by_name,
+};
 use mapstack_value::Value;
-
-use crate::jinja::ast::{Span, Template};
-use crate::jinja::{Names, OutputOrigin, RenderResult, Request, SourceMap, Vm};
-use mapstack_salt_jinja::Output;
-use mapstack_salt_jinja::call_by_name;
 
 /// The stack of a render's thread. This is address space: memory is used only as deep as the template nests.
 const STACK: usize = 128 << 20;
@@ -40,10 +39,10 @@ const STACK: usize = 128 << 20;
 /// message does not name Tera.
 ///
 /// ```
-/// use mapstack_render::{Obj, jinja::{NoHost, request}, tera};
+/// use mapstack_render::{Language, Obj, Tera, jinja::{NoHost, request}};
 /// let mut request = request("{% for n in list %}{{ n * 2 }} {% endfor %}", &NoHost);
 /// request.variables.insert("list".into(), Obj::list([Obj::from(1), Obj::from(2)]));
-/// assert_eq!(tera::render(&request).unwrap().text, "2 4 ");
+/// assert_eq!(Tera.render(request).unwrap().text, "2 4 ");
 /// ```
 pub fn render(request: &Request<'_>) -> Result<RenderResult> {
     let vm = Vm::new(request);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::jinja::{Host, Limits, request};
 use mapstack_diagnostic::line_and_column;
+use mapstack_salt_jinja::{Host, Limits, request};
 
 /// A host with files, and one function that gives back what it is called with.
 #[derive(Default)]
@@ -83,7 +83,7 @@ fn run_within(
     request.variables.insert("x".into(), Obj::from("x"));
     request
         .variables
-        .insert("salt".into(), crate::salt_object());
+        .insert("salt".into(), mapstack_salt_jinja::salt_object());
     render(&request)
 }
 

@@ -11,7 +11,7 @@ use tera::{Context, Template, Tera};
 use super::bounded::{self, Meter};
 use super::guard::{Guard, NeededTemplate, NodePlace};
 use super::{scan, span};
-use crate::jinja::Limits;
+use mapstack_salt_jinja::Limits;
 
 /// The input of the thread.
 pub(super) struct Job {

@@ -63,7 +63,7 @@ pub(crate) fn exception(py: Python<'_>, error: &mapstack::Error) -> PyErr {
 
 fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
     let place = diagnostic.place.as_ref();
-    let template = diagnostic.caused::<mapstack_render::Error>();
+    let template = diagnostic.caused::<mapstack_pyobject::Error>();
     let exception = Exception {
         text: text(diagnostic),
         message: &diagnostic.message,
@@ -75,7 +75,7 @@ fn build(py: Python<'_>, diagnostic: &Diagnostic) -> PyResult<PyErr> {
 }
 
 /// The exception of a template that was given as text, in the words of Salt's renderer.
-pub(crate) fn of_template(py: Python<'_>, error: &mapstack_render::Error) -> PyErr {
+pub(crate) fn of_template(py: Python<'_>, error: &mapstack_pyobject::Error) -> PyErr {
     let place = error.place.as_ref();
     let exception = Exception {
         text: error.to_string(),

@@ -19,13 +19,13 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     ("loader/src/git/fetch/", "the arguments of git"),
     ("crates/minion/src/error.rs", "the arguments of salt"),
-    ("render/src/sandbox/find.rs", "the arguments of cargo"),
+    ("crates/sandbox/src/find.rs", "the arguments of cargo"),
     (
-        "render/src/sandbox/once.rs",
+        "crates/sandbox/src/once.rs",
         "the arguments of mapstack-python",
     ),
     (
-        "render/src/sandbox/process.rs",
+        "crates/sandbox/src/process.rs",
         "the arguments of mapstack-python",
     ),
     ("crates/report/src/origin.rs", "a name in printed documents"),

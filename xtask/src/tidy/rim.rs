@@ -30,7 +30,7 @@ const TOUCHES: &[MachineAccess] = &[
             "crates/diagnostic/src/redact/excerpts.rs",
             "crates/salt-config/",
             "loader/",
-            "render/src/sandbox/process.rs",
+            "crates/sandbox/src/process.rs",
         ],
     },
     MachineAccess {
@@ -64,7 +64,7 @@ const TOUCHES: &[MachineAccess] = &[
             "loader/src/git/fetch/",
             // The verbs of the command itself.
             "mapstack-cli/src/verbs.rs",
-            "render/src/sandbox/",
+            "crates/sandbox/src/",
         ],
     },
     MachineAccess {
@@ -85,7 +85,7 @@ const TOUCHES: &[MachineAccess] = &[
             "loader/src/git/fetch/",
             "loader/src/mount.rs",
             "mapstack-cli/",
-            "render/src/sandbox/find.rs",
+            "crates/sandbox/src/find.rs",
         ],
     },
     MachineAccess {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mapstack_render::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 use super::imports::Imports;
 use super::layer::{LeftTable, MapLayer, TablePlace};

@@ -1,7 +1,7 @@
 //! `grains.filter_by`, as layers.
 
 use mapstack::value::{Key, Map, Value};
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span};
+use mapstack_salt_jinja::ast::{Args, Expr, ExprKind, Span};
 
 use super::layer::{LeftTable, MapLayer, TablePlace};
 use super::reader::{Bound, KnownNames, Reader};

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::{Result, Survey};
-use mapstack_render::jinja::Node;
-use mapstack_render::jinja::ast::{Expr, ExprKind, Stmt, StmtKind};
+use mapstack_salt_jinja::{
+    Node,
+    ast::{Expr, ExprKind, Stmt, StmtKind},
+};
 
 use crate::Formula;
 use crate::template::FormulaTemplate;

@@ -1,6 +1,6 @@
 //! Statements that merge into a mapping in place: `{% do defaults.ntp.update(os_map) %}`.
 
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
+use mapstack_salt_jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind};
 
 use super::layer::MapLayer;
 use super::reader::{Bound, KnownNames, Reader};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use mapstack::value::{Key, Value};
-use mapstack_render::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 use super::stop::Obstacle;
 use crate::table::{Block, TableRow};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mapstack::value::Value;
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind, Target};
+use mapstack_salt_jinja::ast::{Args, Expr, ExprKind, Span, Stmt, StmtKind, Target};
 
 use super::filter_by::filter_by;
 use super::imports::Imports;

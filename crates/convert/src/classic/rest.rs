@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use mapstack_render::jinja::ast::{ExprKind, Span, Stmt, StmtKind, Target};
-use mapstack_render::jinja::{Node, visit};
+use mapstack_salt_jinja::{
+    Node,
+    ast::{ExprKind, Span, Stmt, StmtKind, Target},
+    visit,
+};
 
 use super::imports::Imports;
 use super::reader::{Bound, KnownNames, Main, Reader};

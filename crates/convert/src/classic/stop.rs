@@ -1,7 +1,7 @@
 //! Why a map cannot be layers.
 
 use mapstack::{Error, ErrorKind};
-use mapstack_render::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 use crate::template::FormulaTemplate;
 

@@ -1,7 +1,7 @@
 //! Data of templates as YAML.
 
 use mapstack::value::{Key, Map, Value};
-use mapstack_render::jinja::ast::{Expr, ExprKind};
+use mapstack_salt_jinja::ast::{Expr, ExprKind};
 
 use super::layer::{MapLayer, TablePlace};
 use super::reader::{KnownNames, Reader};
@@ -159,7 +159,7 @@ impl TemplatedText {
             }
             let set = reader.set_at.get(&name);
             let value = set.and_then(|stmt| match &stmt.kind {
-                mapstack_render::jinja::ast::StmtKind::Set { value, .. } => Some(value),
+                mapstack_salt_jinja::ast::StmtKind::Set { value, .. } => Some(value),
                 _ => None,
             });
             let Some(value) = value else {

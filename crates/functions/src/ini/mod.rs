@@ -5,7 +5,7 @@ mod read;
 
 use std::fmt::Write;
 
-use mapstack_render::{Error, Result};
+use mapstack_pyobject::{Error, Result};
 use mapstack_value::{Map, Value};
 
 pub(super) use read::deserialize;

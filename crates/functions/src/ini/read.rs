@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use mapstack_render::{Error, Result};
+use mapstack_pyobject::{Error, Result};
 use mapstack_value::{Map, Value};
 
 use super::DEFAULT;

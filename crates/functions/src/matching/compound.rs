@@ -1,6 +1,6 @@
 //! Compound targets: `G@os:Debian and web* or ( L@db1,db2 and not I@role:test )`.
 
-use mapstack_render::{Obj, Result};
+use mapstack_pyobject::{Obj, Result};
 use mapstack_value::Value;
 
 use super::expression::{MatchResult, Token, evaluate};

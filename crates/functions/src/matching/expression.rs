@@ -4,7 +4,7 @@
 //! that text. So a target is a Python expression of `and`, `or`, `not`, brackets and constants:
 //! `()` is an empty tuple, and `True ( False )` is a call, which fails when it is reached.
 
-use mapstack_render::Obj;
+use mapstack_pyobject::Obj;
 
 /// A word of a target once its result is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use mapstack_diagnostic::nearest;
 use mapstack_loader::{Fetched, SaltPath};
-use mapstack_render::jinja::Vm;
-use mapstack_render::{Error, ErrorKind, Obj, Result};
+use mapstack_pyobject::{Error, ErrorKind, Obj, Result};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::{Key, Value};
 
 use super::nodegroup::expand;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mapstack::{File, Text};
-use mapstack_render::TemplatePlace;
-use mapstack_render::jinja::SourceMap;
+use mapstack_pyobject::TemplatePlace;
+use mapstack_salt_jinja::SourceMap;
 use mapstack_value::{Extent, Key, Str, Value};
 use mapstack_yaml::{Limits, Lines, Marks, load_marked};
 

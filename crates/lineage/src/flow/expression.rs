@@ -1,9 +1,12 @@
 //! The effect of each kind of expression on the origins of its operands.
 
-use mapstack_render::jinja::ast::{Expr, ExprKind};
-use mapstack_render::jinja::{Evaluated, attributes};
-use mapstack_render::python::hash_key;
-use mapstack_render::{Obj, spend};
+use mapstack_pyobject::{Obj, spend};
+use mapstack_salt_jinja::{
+    Evaluated,
+    ast::{Expr, ExprKind},
+    attributes,
+    python::hash_key,
+};
 use mapstack_value::{Key, Value};
 use std::sync::Arc;
 
@@ -255,7 +258,7 @@ impl TracerState {
 
     /// The operand of an argument, by its position or its name.
     pub(super) fn argument<'o>(
-        args: &mapstack_render::jinja::ast::Args,
+        args: &mapstack_salt_jinja::ast::Args,
         operands: &'o [Operand],
         position: usize,
         name: &str,

@@ -1,8 +1,7 @@
 //! Filters that move values.
 
-use mapstack_render::Obj;
-use mapstack_render::jinja::Evaluated;
-use mapstack_render::jinja::ast::Args;
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{Evaluated, ast::Args};
 use mapstack_value::{Key, Path, Value};
 
 use super::objects::is_container;

@@ -2,7 +2,7 @@
 
 use mapstack_functions::Flow;
 use mapstack_minion::Part;
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
 use mapstack_value::{Key, Value};
 
 use super::documents::Document;

@@ -1,9 +1,11 @@
 //! Calls: methods of Python's containers, functions of the template's environment, macros.
 
-use mapstack_render::jinja::Evaluated;
-use mapstack_render::jinja::ast::{Args, Expr, ExprKind};
-use mapstack_render::python::hash_key;
-use mapstack_render::{DictRef, ListRef, Obj};
+use mapstack_pyobject::{DictRef, ListRef, Obj};
+use mapstack_salt_jinja::{
+    Evaluated,
+    ast::{Args, Expr, ExprKind},
+    python::hash_key,
+};
 use mapstack_value::{Key, Value};
 
 use super::expression::called_name;

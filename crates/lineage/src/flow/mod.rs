@@ -30,8 +30,8 @@ use mapstack_diagnostic::Place;
 use mapstack_functions::Flow;
 use mapstack_matcher::Matcher;
 use mapstack_minion::Minion;
-use mapstack_render::jinja::{Limits, Table, Tracer};
-use mapstack_render::{Obj, TemplatePlace, spend, spend_apart};
+use mapstack_pyobject::{Obj, TemplatePlace, spend, spend_apart};
+use mapstack_salt_jinja::{Limits, Table, Tracer};
 use mapstack_value::{Extent, Key, Str, Value};
 
 use crate::bounds::MAX_VALUES;
@@ -323,7 +323,7 @@ impl TracerState {
     }
 
     /// The layer of a template.
-    fn template(&mut self, place: &mapstack_render::TemplatePlace) -> usize {
+    fn template(&mut self, place: &mapstack_pyobject::TemplatePlace) -> usize {
         self.sources
             .file(place.template.as_deref().unwrap_or("template"))
     }
@@ -337,7 +337,7 @@ fn data(object: &Obj) -> Value {
 }
 
 /// A place in a template as a place in a file.
-fn in_file(place: &mapstack_render::TemplatePlace) -> Place {
+fn in_file(place: &mapstack_pyobject::TemplatePlace) -> Place {
     Place {
         file: shown(place.template.as_deref().unwrap_or("template")),
         source: place.source.clone(),

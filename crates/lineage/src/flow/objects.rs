@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use mapstack_render::{Obj, spend};
+use mapstack_pyobject::{Obj, spend};
 use mapstack_value::{Key, Value};
 
 use super::data;

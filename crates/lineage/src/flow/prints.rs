@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mapstack_render::jinja::SourceMap;
-use mapstack_render::{Obj, TemplatePlace, python, spend};
+use mapstack_pyobject::{Obj, TemplatePlace, spend};
+use mapstack_salt_jinja::{SourceMap, python};
 use mapstack_value::Str;
 
 use super::parts::{TextPart, TextParts, moved};

@@ -1,7 +1,7 @@
 //! The sources of values as layers: files, templates and facts.
 
 use mapstack::trace::DataStage;
-use mapstack_render::spend;
+use mapstack_pyobject::spend;
 use mapstack_value::{Str, Value};
 
 use crate::layers::{Layer, LayerKind, MatchedValue};

@@ -1,8 +1,8 @@
 //! Operands and variables.
 
 use mapstack_minion::Part;
-use mapstack_render::jinja::{Evaluated, Names, SourceMap, Table, Tracer};
-use mapstack_render::{DictRef, Obj, TemplatePlace, python};
+use mapstack_pyobject::{DictRef, Obj, TemplatePlace};
+use mapstack_salt_jinja::{Evaluated, Names, SourceMap, Table, Tracer, python};
 use mapstack_value::{Key, Str, Value};
 
 use super::documents::Document;

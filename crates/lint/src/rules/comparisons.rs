@@ -2,7 +2,7 @@
 
 use mapstack::Place;
 use mapstack::value::Value;
-use mapstack_render::jinja::ast::{CompareOp, Expr, ExprKind, StmtKind, Target};
+use mapstack_salt_jinja::ast::{CompareOp, Expr, ExprKind, StmtKind, Target};
 
 use super::spelling::{keys, literal_grain};
 use crate::Rule;

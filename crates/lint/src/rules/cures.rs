@@ -7,7 +7,7 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::secrets::Cipher;
 use mapstack::value::{Map, Value};
 use mapstack::{Error, ErrorKind, Means, Place, yaml};
-use mapstack_render::jinja::ast::StmtKind;
+use mapstack_salt_jinja::ast::StmtKind;
 
 use super::failures::is_slip;
 use crate::document::SourceFile;

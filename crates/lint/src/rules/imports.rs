@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mapstack::loader::{Fetched, SaltPath};
 use mapstack::{Error, ImportSite, Means, Place, nearest};
-use mapstack_render::ErrorKind as RenderErrorKind;
+use mapstack_pyobject::ErrorKind as RenderErrorKind;
 
 use super::failures::on;
 use crate::Rule;
@@ -49,7 +49,7 @@ const NOT_EXPORTED: &str = "does not export the requested name";
 
 /// True if a run's error is that a template does not exist.
 pub(super) fn is_not_found(error: &Error) -> bool {
-    let cause = error.diagnostic().caused::<mapstack_render::Error>();
+    let cause = error.diagnostic().caused::<mapstack_pyobject::Error>();
     cause.is_some_and(|cause| cause.kind == RenderErrorKind::TemplateNotFound)
 }
 
@@ -142,7 +142,7 @@ fn of_file(subject: &FormulaSubject<'_>, place: &Place, path: &str) -> Finding {
 
 /// The note on a run's error that is about a file of another formula.
 pub(super) fn lost(subject: &FormulaSubject<'_>, error: &Error, place: &Place) -> Option<Finding> {
-    let cause = error.diagnostic().caused::<mapstack_render::Error>();
+    let cause = error.diagnostic().caused::<mapstack_pyobject::Error>();
     let path = cause.filter(|_| is_not_found(error))?.message.trim();
     let is_lost = is_absent(subject, path) && is_elsewhere(subject, path);
     (is_lost && root_above(subject, place, path).is_none())

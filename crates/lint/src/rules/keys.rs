@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml::{self, Limits, Marks};
 use mapstack::{Place, TemplateOptions};
-use mapstack_render::jinja::ast::{Expr, ExprKind};
+use mapstack_salt_jinja::ast::{Expr, ExprKind};
 
 use crate::Rule;
 use crate::document::{Document, SourceFile};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mapstack::ErrorKind;
-use mapstack_render::jinja::ast::{Expr, ExprKind, StmtKind};
+use mapstack_salt_jinja::ast::{Expr, ExprKind, StmtKind};
 
 use super::imports::{is_at, weighed, with_help};
 use crate::Rule;

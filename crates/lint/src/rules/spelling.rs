@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mapstack::matcher::{MatcherKind, Mode};
 use mapstack::value::Value;
 use mapstack::{Place, parse_definition};
-use mapstack_render::jinja::ast::{Args, CompareOp, Expr, ExprKind, Stmt, StmtKind};
+use mapstack_salt_jinja::ast::{Args, CompareOp, Expr, ExprKind, Stmt, StmtKind};
 
 use crate::Rule;
 use crate::finding::Finding;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mapstack_render::jinja::{Names, Request, render, request};
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, required};
+use mapstack_salt_jinja::{Names, Request, render, request};
 use mapstack_value::json;
 
 use crate::built_in::RunTable;
@@ -40,7 +40,7 @@ fn positional<const N: usize>(
     let bound = args.bind(function, names)?;
     let mut texts = Vec::with_capacity(N);
     for (argument, name) in bound.into_iter().zip(names) {
-        texts.push(mapstack_render::python::to_str(&required(
+        texts.push(mapstack_salt_jinja::python::to_str(&required(
             argument, function, name,
         )?)?);
     }

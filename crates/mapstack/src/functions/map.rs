@@ -1,7 +1,7 @@
 //! `map.*`: the configuration of a formula, for templates.
 
 use mapstack_functions::{Context as _, Flow, failed, text};
-use mapstack_render::{CallArgs, Error, Obj, Result, required};
+use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
 use mapstack_value::{Map, Value};
 
 use crate::built_in::RunTable;

@@ -11,8 +11,8 @@ use mapstack_diagnostic::Diagnostic;
 use mapstack_functions::{Context, Flow, is_for_masters, is_given_all, why_not_in_pillar};
 use mapstack_loader::{Fetched, FileServer, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
-use mapstack_render::jinja::Vm;
-use mapstack_render::{CallArgs, Obj, Result};
+use mapstack_pyobject::{CallArgs, Obj, Result};
+use mapstack_salt_jinja::Vm;
 use mapstack_value::{Map, Str, Value};
 
 use crate::built_in::{BuiltIn, RunFunction};

@@ -2,9 +2,9 @@
 
 use mapstack_functions::{OnMachine, PathBelowRoot, below_roots, failed, named_roots};
 use mapstack_loader::SaltPath;
-use mapstack_render::jinja::{Host as _, Names, Vm};
+use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_render::pipe::TAKEN;
-use mapstack_render::{CallArgs, Error, ErrorKind, Obj, Result};
+use mapstack_salt_jinja::{Host as _, Names, Vm};
 use mapstack_value::Str;
 use mapstack_value::posixpath::normpath;
 

@@ -2,7 +2,7 @@
 
 use mapstack_diagnostic::redact::{Cipher, note_decrypted};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_render::jinja::Host;
+use mapstack_salt_jinja::Host;
 use mapstack_value::{List, Map, Value};
 
 use crate::host::RunHost;

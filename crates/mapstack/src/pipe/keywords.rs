@@ -1,8 +1,8 @@
 //! The keywords that callers of a pipe give its renderers: further variables, `tmplpath` and `context`.
 
 use mapstack_diagnostic::Result;
-use mapstack_render::jinja::Names;
-use mapstack_render::{DictRef, Obj};
+use mapstack_pyobject::{DictRef, Obj};
+use mapstack_salt_jinja::Names;
 use mapstack_value::Key;
 
 use super::{PipeInput, RunningStage};

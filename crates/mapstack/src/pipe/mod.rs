@@ -15,9 +15,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use mapstack_diagnostic::redact::Cipher;
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Names, Syntax};
+use mapstack_pyobject::Obj;
 use mapstack_render::pipe::{self, Allowed, Pipe, PipeStage, Renderer, strip};
+use mapstack_salt_jinja::{Names, Syntax};
 use mapstack_value::{Map, Str, Value};
 
 pub use self::decrypt::how_to_decrypt;
@@ -438,7 +438,7 @@ impl Run<'_> {
         running: RunningStage<'_, '_>,
         file: &'f File,
         template: &Arc<str>,
-        before: Vec<mapstack_render::jinja::SourceMap>,
+        before: Vec<mapstack_salt_jinja::SourceMap>,
     ) -> Result<Text<'f>> {
         let source = running.source;
         let variables = self.pipe_variables(running, language)?;
@@ -569,9 +569,10 @@ impl Run<'_> {
             Renderer::Json => read::json(&text)?,
             Renderer::Toml => read::toml(&text)?,
             Renderer::Msgpack => read::msgpack(&text)?,
-            Renderer::Yamlex => {
-                read::yamlex(&text, &mapstack_render::yaml_limits(&self.allowance.limits))?
-            }
+            Renderer::Yamlex => read::yamlex(
+                &text,
+                &mapstack_salt_jinja::yaml_limits(&self.allowance.limits),
+            )?,
             _ => self.read_yaml(&text)?,
         };
         if let Some(kept) = source.kept {
@@ -597,7 +598,10 @@ impl Run<'_> {
         if let Some(value) = self.engine.sls_skeletons.fill(text) {
             return Ok(read::data(value, false));
         }
-        let data = read::yaml(text, &mapstack_render::yaml_limits(&self.allowance.limits))?;
+        let data = read::yaml(
+            text,
+            &mapstack_salt_jinja::yaml_limits(&self.allowance.limits),
+        )?;
         self.engine.documents.put(text.as_str(), data.clone());
         Ok(data)
     }

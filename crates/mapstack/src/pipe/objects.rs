@@ -2,10 +2,10 @@
 
 use mapstack_diagnostic::Result;
 use mapstack_functions::{tree_has_renderer, tree_render};
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Request, request};
+use mapstack_pyobject::Obj;
 use mapstack_render::pipe::{Allowed, Pipe, Renderer};
-use mapstack_render::sandbox::{FunctionAnswer, RenderJob};
+use mapstack_salt_jinja::{Request, request};
+use mapstack_sandbox::{FunctionAnswer, RenderJob};
 use mapstack_value::{Map, Str, Value};
 
 use super::{Data, RunningStage, StageOutput};

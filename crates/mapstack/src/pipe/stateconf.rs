@@ -6,9 +6,9 @@ use crate::stateconf::{
     Arguments, Error as Refused, RendererCall, Renderers, Sls, end_marker, rewritten, sls_dir,
 };
 use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
-use mapstack_render::Obj;
-use mapstack_render::jinja::{Names, SourceMap};
+use mapstack_pyobject::Obj;
 use mapstack_render::pipe::{PipeStage, Renderer};
+use mapstack_salt_jinja::{Names, SourceMap};
 use mapstack_value::{Path, Value};
 use mapstack_yaml::load_rendered;
 
@@ -168,7 +168,7 @@ impl Run<'_> {
             is_shared: data.shared,
             is_first_pass,
         };
-        let work = |vm: &mapstack_render::jinja::Vm<'_>| {
+        let work = |vm: &mapstack_salt_jinja::Vm<'_>| {
             rewritten(&data.value, job.command, &sls, &self.stateconf, vm)
         };
         let value = self.on_vm(work).map_err(|refused| match refused {
@@ -195,7 +195,7 @@ impl Run<'_> {
 
     /// The place in a YAML text of the value at a path, or of the last part of the path that exists.
     fn place_of(&self, text: &Text<'_>, path: &Path) -> Option<Place> {
-        let limits = mapstack_render::yaml_limits(&self.allowance.limits);
+        let limits = mapstack_salt_jinja::yaml_limits(&self.allowance.limits);
         let loaded = load_rendered(text.as_str(), &limits).ok()?;
         let steps = path.steps();
         let mark = (0..=steps.len()).rev().find_map(|count| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_diagnostic::nearest;
 use mapstack_loader::{LoadError, SaltPath};
-use mapstack_render::Obj;
+use mapstack_pyobject::Obj;
 use mapstack_value::{Key, Map, Str, Value};
 
 use crate::file::File;

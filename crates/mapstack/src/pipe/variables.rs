@@ -1,8 +1,8 @@
 //! Variables that describe the location of a template.
 
 use mapstack_minion::Behaviour;
-use mapstack_render::Obj;
-use mapstack_render::jinja::Names;
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::Names;
 use mapstack_value::Str;
 
 /// The variables of an sls, or of a text that is rendered through a pipe (Salt: `generate_sls_context`).

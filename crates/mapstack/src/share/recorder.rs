@@ -9,7 +9,8 @@ use crate::Run;
 use crate::hooks::{FactLookup, Hooks, SourcePaths};
 use crate::trace::DataStage;
 use mapstack_minion::Part;
-use mapstack_render::{Reader, clock_reads};
+use mapstack_pyobject::Reader;
+use mapstack_salt_jinja::clock_reads;
 use mapstack_value::Key;
 
 use super::exact::Exact;

@@ -37,7 +37,7 @@ impl WorkKey for &str {
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack::share::{WorkOrigin, MinionAnswers, SharedWork};
+/// use mapstack::share::{MinionAnswers, SharedWork, WorkOrigin};
 /// let engine = Engine::new(MemoryFiles::new().file("base", "a.sls", "os: {{ grains.os }}"));
 /// let works = SharedWork::new(1 << 20);
 /// let mut known = 0;
@@ -379,7 +379,7 @@ mod tests {
     use crate::hooks::FactLookup;
     use crate::{Engine, loader::MemoryFiles, minion::Minion};
     use mapstack_minion::Part;
-    use mapstack_render::Reader;
+    use mapstack_pyobject::Reader;
 
     use super::*;
 

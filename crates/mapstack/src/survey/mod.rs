@@ -19,9 +19,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Error, ErrorKind, Place};
-use mapstack_render::is_host_filter;
-use mapstack_render::jinja::ast::{BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template};
-use mapstack_render::jinja::{Node, Syntax, bound, compile, visit};
+use mapstack_salt_jinja::{
+    Node, Syntax,
+    ast::{BinaryOp, Expr, ExprKind, Span, Stmt, StmtKind, Template},
+    bound, compile, is_host_filter, visit,
+};
 use mapstack_value::{Str, Value};
 
 /// The references of the templates in a formula's directory, and of those they load from elsewhere.

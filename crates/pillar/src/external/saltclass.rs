@@ -10,8 +10,8 @@ use crate::classes::saltclass::{Inventory, Setters};
 use mapstack::{File, OtherTemplate, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place, Result};
 use mapstack_loader::{Fetched, FileTree};
-use mapstack_render::jinja::{Jinja2, Names, Syntax, render};
-use mapstack_render::{DictRef, ErrorKind as RenderErrorKind, Obj};
+use mapstack_pyobject::{DictRef, ErrorKind as RenderErrorKind, Obj};
+use mapstack_salt_jinja::{Jinja2, Names, Syntax, render};
 use mapstack_value::posixpath::{join, split};
 use mapstack_value::{Str, Value};
 
@@ -227,9 +227,12 @@ impl SaltclassReading<'_, '_> {
         Ok(Text::rendered(file, rendered.text, rendered.map))
     }
 
-    fn further(&self, directory: &str, name: &str) -> mapstack_render::Result<Option<Arc<str>>> {
+    fn further(&self, directory: &str, name: &str) -> mapstack_pyobject::Result<Option<Arc<str>>> {
         let failed = |e: Error| {
-            mapstack_render::Error::new(RenderErrorKind::TemplateNotFound, &*e.diagnostic().message)
+            mapstack_pyobject::Error::new(
+                RenderErrorKind::TemplateNotFound,
+                &*e.diagnostic().message,
+            )
         };
         let Some(file) = self.file(&join(directory, name), name).map_err(failed)? else {
             return Ok(None);

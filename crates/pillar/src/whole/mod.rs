@@ -59,7 +59,7 @@ use crate::trace::{Events, PillarEvent};
 /// ```
 /// use std::sync::Arc;
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
-/// use mapstack_pillar::{PillarRequest, Master};
+/// use mapstack_pillar::{Master, PillarRequest};
 /// use mapstack_salt_config::{Config, Kind};
 ///
 /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}\n", "master", Kind::Master).unwrap();
@@ -161,7 +161,7 @@ impl Master {
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Map};
-    /// use mapstack_pillar::{PillarRequest, Master};
+    /// use mapstack_pillar::{Master, PillarRequest};
     /// use mapstack_salt_config::{Config, Kind};
     /// let files = MemoryFiles::new().file("base", "top.sls", "base: {'*': [a]}").file("base", "a.sls", "{a: 1, b: 2}");
     /// let config = Config::parse(b"pillar_roots: {base: [/srv/pillar]}", "master", Kind::Master).unwrap();
@@ -539,7 +539,7 @@ impl PillarCompile<'_> {
     fn keep(&self, renders: &Renders<'_>, state: &mut CompileState) -> Result<()> {
         let mut served = IndexSet::new();
         for run in renders.runs() {
-            let changed = |e: Box<mapstack_render::Error>| {
+            let changed = |e: Box<mapstack_pyobject::Error>| {
                 Error::new(ErrorKind::Template, e.to_string())
                     .note("templates of the pillar changed the facts to this")
             };

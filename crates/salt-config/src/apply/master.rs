@@ -1,6 +1,6 @@
 //! A master's options (Salt: `apply_master_config`, `master_config`).
 
-use mapstack_render::regex_matches;
+use mapstack_salt_jinja::regex_matches;
 use mapstack_value::posixpath::join;
 use mapstack_value::{Map, Value};
 

@@ -12,7 +12,7 @@ use mapstack_value::{Key, Map, Value};
 use super::options::{Options, error};
 use mapstack_diagnostic::nearest;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_render::expr_match;
+use mapstack_salt_jinja::expr_match;
 
 /// One of `gitfs_remotes`.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use super::RootDirectory;
 use super::options::Options;
 use crate::roots;
 use mapstack_diagnostic::Result;
-use mapstack_render::regex_matches;
+use mapstack_salt_jinja::regex_matches;
 
 /// Salt's root if `file_roots` has none that it understands.
 const DEFAULT_ROOT: &str = "/srv/salt";

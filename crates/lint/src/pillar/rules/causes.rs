@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use mapstack::{Error, ErrorKind, Place, yaml};
-use mapstack_render::jinja::ast::{Stmt, StmtKind};
+use mapstack_salt_jinja::ast::{Stmt, StmtKind};
 
 use super::PillarSubject;
 use crate::origins::text_of;

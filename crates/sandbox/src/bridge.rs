@@ -13,10 +13,10 @@ use mapstack_python_protocol::{
 use super::{
     Chunk, Host, Interpreter, Limits, SessionOutcome, TemplateSource, client, compiled, plan,
 };
-use crate::jinja::ast::{Span, Template};
-use crate::jinja::{self, OutputOrigin, RenderResult, Vm};
 use crate::mako::MakoOptions;
 use mapstack_salt_jinja::Output;
+use mapstack_salt_jinja::ast::{Span, Template};
+use mapstack_salt_jinja::{self as jinja, OutputOrigin, RenderResult, Vm};
 use mapstack_salt_jinja::{call_by_name, is_salt};
 
 /// Render a Mako template for a request made for Jinja, and read back those of the variables in `changed`
@@ -30,11 +30,12 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// As [`mako::render`](crate::mako::render).
 ///
 /// ```no_run
-/// use mapstack_render::jinja::{NoHost, Request, request};
-/// use mapstack_render::{Obj, mako};
+/// use mapstack_salt_jinja::{NoHost, Request, request};
+/// use mapstack_pyobject::Obj;
+/// use mapstack_sandbox::mako;
 /// let mut request = request("<% stack['b'] = 2 %>a: ${stack['a']}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
-/// let interpreter = mapstack_render::sandbox::Interpreter::new();
+/// let interpreter = mapstack_sandbox::Interpreter::new();
 /// let (rendered, changed) =
 ///     mako::render_as(&request, mako::MakoOptions::stack(), None, &["stack"], &interpreter).unwrap();
 /// assert_eq!(rendered.text, "a: 1");
@@ -55,11 +56,12 @@ pub fn render_as(
 /// if it did not start, or left something that is not data.
 ///
 /// ```no_run
-/// use mapstack_render::jinja::{NoHost, Request, request};
-/// use mapstack_render::{Obj, mako};
+/// use mapstack_salt_jinja::{NoHost, Request, request};
+/// use mapstack_pyobject::Obj;
+/// use mapstack_sandbox::mako;
 /// let mut request = request("<% stack['b'] = 2 %>${1 / 0}", &NoHost);
 /// request.variables.insert("stack".into(), Obj::dict([("a".into(), Obj::from(1))]));
-/// let interpreter = mapstack_render::sandbox::Interpreter::new();
+/// let interpreter = mapstack_sandbox::Interpreter::new();
 /// let (rendered, changed) =
 ///     mako::attempt_as(&request, mako::MakoOptions::stack(), None, &["stack"], &interpreter);
 /// assert!(rendered.unwrap_err().message.starts_with("ZeroDivisionError"));

@@ -14,7 +14,7 @@ use mapstack_python_protocol::{Comparison, LookupExpr, METHODS, PlanStep, Span, 
 use mapstack_value::Str;
 
 use super::Chunk;
-use crate::jinja::{self, Request};
+use mapstack_salt_jinja::{self as jinja, Request};
 
 /// Steps beyond which a template is not a quick one.
 const FUEL: u64 = 1_000_000;
@@ -267,8 +267,8 @@ mod tests {
 
     use super::super::Interpreter;
     use super::super::bridge::CompiledJob;
-    use crate::jinja::{NoHost, RenderResult, Request, request};
     use crate::mako::MakoOptions;
+    use mapstack_salt_jinja::{NoHost, RenderResult, Request, request};
 
     fn asked(source: &str) -> Request<'static> {
         let inner = Map::from_iter([("os", Value::from("Debian")), ("cpus", Value::from(4))]);

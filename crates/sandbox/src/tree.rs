@@ -8,7 +8,7 @@ use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
 use super::{Host, Interpreter, SessionOutcome, TemplateSource, client};
-use crate::jinja::{Request, Vm};
+use mapstack_salt_jinja::{Request, Vm};
 
 /// The questions of a tree's modules besides functions.
 pub trait ModuleHost {

@@ -14,9 +14,9 @@ use super::{Limits, Process, Session, find, policy};
 /// neither leave anything in an interpreter nor see what is there; each of the others has a process to itself.
 ///
 /// ```no_run
-/// use mapstack_render::jinja::{NoHost, request};
-/// use mapstack_render::mako::{MakoOptions, render_as};
-/// use mapstack_render::sandbox::Interpreter;
+/// use mapstack_salt_jinja::{NoHost, request};
+/// use mapstack_sandbox::mako::{MakoOptions, render_as};
+/// use mapstack_sandbox::Interpreter;
 /// let interpreter = Interpreter::new();
 /// for source in ["${1 + 1}", "${'a'.upper()}"] {
 ///     render_as(&request(source, &NoHost), MakoOptions::stack(), None, &[], &interpreter).unwrap();
@@ -228,10 +228,10 @@ mod tests {
     use mapstack_value::{Map, Value};
 
     use super::*;
-    use crate::jinja::{NoHost, request};
+    use crate::bridge::CompiledJob;
     use crate::mako::MakoOptions;
-    use crate::sandbox::bridge::CompiledJob;
-    use crate::sandbox::run_as;
+    use crate::run_as;
+    use mapstack_salt_jinja::{NoHost, request};
 
     const GRAINS: &str = "__grains__";
 

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use mapstack_render::mako;
-use mapstack_render::sandbox::{Host, Limits, NoHost, Request, TemplateSource, run};
-use mapstack_render::{Error, ErrorKind, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result};
+use mapstack_sandbox::{Host, Limits, NoHost, Request, TemplateSource, mako, run};
 use mapstack_value::{Str, Value};
 
 fn rendered(template: &str) -> Result<String> {

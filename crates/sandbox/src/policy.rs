@@ -34,7 +34,7 @@ pub struct SandboxReport {
 /// The program was not found, or does not start.
 ///
 /// ```no_run
-/// for (wall, missing) in mapstack_render::sandbox::walls().unwrap().walls {
+/// for (wall, missing) in mapstack_sandbox::walls().unwrap().walls {
 ///     println!("{wall}: {}", missing.as_deref().unwrap_or("active"));
 /// }
 /// ```

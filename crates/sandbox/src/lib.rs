@@ -1,16 +1,10 @@
-//! Python in a sandbox: what runs Mako templates and Python modules.
+//! Mako templates and Python modules of Salt, run in a sandbox.
 //!
-//! The interpreter is a separate program, `mapstack-python`, in a sandbox of the operating system. It is started
-//! when the first template needs it. Each minion's templates have processes that no other minion's run in, see
-//! [`Interpreter`]. They reach the outside through a [`Host`] alone.
+//! The crate does not know about files, minions, strategies or layers.
 //!
-//! ```no_run
-//! use mapstack_render::sandbox::{NoHost, Request, run};
-//! let result = run(&Request::new("def run():\n    return {'sum': 1 + 2}\n", &NoHost)).unwrap();
-//! assert_eq!(result.repr(), "{'sum': 3}");
-//! ```
+#![doc = include_str!("../README.md")]
 
-pub(crate) mod bridge;
+mod bridge;
 mod chunk;
 mod client;
 mod compiled;
@@ -21,6 +15,7 @@ mod host;
 mod hostile;
 mod interpreter;
 mod lost;
+pub mod mako;
 mod memory;
 #[cfg(any(not(unix), test))]
 mod once;

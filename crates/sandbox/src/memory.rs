@@ -211,7 +211,7 @@ mod tests {
     use mapstack_value::{Str, Value};
 
     use super::*;
-    use crate::sandbox::{Host, Interpreter, NoHost, client};
+    use crate::{Host, Interpreter, NoHost, client};
 
     /// A host with one module of grains.
     struct Grains(&'static str);

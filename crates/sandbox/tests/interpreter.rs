@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use mapstack_render::jinja::{NoHost, request};
-use mapstack_render::mako::{MakoOptions, render_as};
-use mapstack_render::sandbox::{Interpreter, run_as};
-use mapstack_render::{Obj, jinja};
+use mapstack_pyobject::Obj;
+use mapstack_salt_jinja::{self as jinja, NoHost, request};
+use mapstack_sandbox::{
+    Interpreter,
+    mako::{MakoOptions, render_as},
+    run_as,
+};
 use mapstack_value::{Value, json};
 
 /// Templates that leave something behind, or try to.
@@ -73,9 +76,9 @@ fn ran(source: &str, interpreter: &Interpreter) -> String {
     request.limits = jinja::Limits {
         fuel: 20_000,
         output: 1 << 20,
-        time: Some(mapstack_render::jinja::Deadline::after(
-            Duration::from_secs(20),
-        )),
+        time: Some(mapstack_salt_jinja::Deadline::after(Duration::from_secs(
+            20,
+        ))),
         ..jinja::Limits::default()
     };
     request
@@ -101,7 +104,7 @@ fn ran(source: &str, interpreter: &Interpreter) -> String {
         let line = error
             .place
             .as_ref()
-            .map(mapstack_render::TemplatePlace::line);
+            .map(mapstack_pyobject::TemplatePlace::line);
         format!("{} in line {line:?}", error.message)
     })
 }

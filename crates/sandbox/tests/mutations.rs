@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use mapstack_render::mako;
-use mapstack_render::sandbox::{Limits, NoHost, Request, run};
-use mapstack_render::{Error, ErrorKind};
+use mapstack_pyobject::{Error, ErrorKind};
+use mapstack_sandbox::{Limits, NoHost, Request, mako, run};
 use mapstack_value::{Str, Value, json};
 
 const USUAL: usize = 300;

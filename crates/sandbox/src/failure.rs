@@ -9,7 +9,7 @@ use mapstack_python_protocol::{
 use mapstack_value::Str;
 
 use super::{Chunk, Limits, TemplateSource};
-use crate::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 /// The classes that errors name; others count as `Exception`.
 const CLASSES: &[&str] = &[

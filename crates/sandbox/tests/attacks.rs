@@ -3,9 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use mapstack_render::mako;
-use mapstack_render::sandbox::{Host, Limits, NoHost, Request, TemplateSource, run};
-use mapstack_render::{Error, ErrorKind};
+use mapstack_pyobject::{Error, ErrorKind};
+use mapstack_sandbox::{Host, Limits, NoHost, Request, TemplateSource, mako, run};
 use mapstack_value::{Str, Value};
 
 /// Small enough that what has no end is over soon.
@@ -364,7 +363,7 @@ fn what_runs_around_a_template_is_not_a_statement_of_its_text() {
 fn what_was_included_is_named_where_it_ends_the_process() {
     struct Files;
     impl Host for Files {
-        fn template(&self, uri: &str) -> mapstack_render::Result<Option<TemplateSource>> {
+        fn template(&self, uri: &str) -> mapstack_pyobject::Result<Option<TemplateSource>> {
             Ok(Some(TemplateSource {
                 name: uri.into(),
                 text: "a\n<% y = 'x' %>\n${y * 10**10}\n".into(),
@@ -381,7 +380,7 @@ fn what_was_included_is_named_where_it_ends_the_process() {
             _: &str,
             _: Vec<Value>,
             _: Vec<(Str, Value)>,
-        ) -> mapstack_render::Result<Value> {
+        ) -> mapstack_pyobject::Result<Value> {
             Ok(Value::None)
         }
     }

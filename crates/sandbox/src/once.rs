@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_program_does_its_jobs_and_ends() {
-        let mut process = Process::start(&crate::sandbox::find::find().unwrap(), false).unwrap();
+        let mut process = Process::start(&crate::find::find().unwrap(), false).unwrap();
         assert_eq!(process.hello.walls.len(), 3);
         let bounds = Bounds {
             fuel: 1000,

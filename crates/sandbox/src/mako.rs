@@ -1,11 +1,11 @@
 //! Mako as Salt's `mako` renderer and MakoStack speak it.
 //!
 //! A template is compiled to a module of Python, as Mako does it, and run by the program that
-//! [`sandbox`](crate::sandbox) describes, inside its sandbox and within its limits.
+//! [the crate](crate) describes, inside its sandbox and within its limits.
 //!
 //! ```no_run
-//! use mapstack_render::mako::{Request, render};
-//! use mapstack_render::sandbox::NoHost;
+//! use mapstack_sandbox::mako::{Request, render};
+//! use mapstack_sandbox::NoHost;
 //! use mapstack_value::Value;
 //!
 //! let mut request = Request::new("% for name in names:\n${loop.index}: ${name | h}\n% endfor\n", &NoHost);
@@ -19,10 +19,10 @@ use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
-use crate::sandbox::{Host, Limits, SessionOutcome, alone};
+use crate::{Host, Limits, SessionOutcome, alone};
 
-pub use crate::sandbox::Chunk;
-pub use crate::sandbox::bridge::{attempt_as, render_as};
+pub use crate::Chunk;
+pub use crate::bridge::{attempt_as, render_as};
 pub use mapstack_python_protocol::Lookup;
 
 /// The options for reading a template.

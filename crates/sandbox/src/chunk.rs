@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mapstack_value::Str;
 
-use crate::jinja::ast::Span;
+use mapstack_salt_jinja::ast::Span;
 
 /// A run of output with one origin; it reaches to the start of the next.
 #[derive(Debug, Clone)]

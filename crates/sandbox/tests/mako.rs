@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use mapstack_render::mako::{Lookup, MakoOptions, Request, render};
-use mapstack_render::sandbox::{Host, TemplateSource};
-use mapstack_render::{Error, ErrorKind, Result};
+use mapstack_pyobject::{Error, ErrorKind, Result};
+use mapstack_sandbox::{
+    Host, TemplateSource,
+    mako::{Lookup, MakoOptions, Request, render},
+};
 use mapstack_value::{Map, Str, Value, json};
 
 /// Records that differ on purpose: the template, and the reason.
@@ -105,7 +107,7 @@ fn both(record: &Map, context: &Map) -> (String, String) {
             match record.get("line") {
                 Some(_) => format!(
                     "{class} in line {}",
-                    place.map_or(0, mapstack_render::TemplatePlace::line)
+                    place.map_or(0, mapstack_pyobject::TemplatePlace::line)
                 ),
                 None => class.to_owned(),
             }
