@@ -12,7 +12,7 @@ use crate::{Diagnostic, ErrorKind, Place, Severity, Step};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why something failed.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Error(Box<Diagnostic>);
 
 impl Error {

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use indexmap::IndexSet;
 
 use crate::redact::{Redact, Secrets};
 use mapstack_value::cut;
@@ -11,7 +14,7 @@ use mapstack_value::cut;
 use crate::Place;
 
 /// The severity of a [`Diagnostic`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
     /// Nothing can be returned.
     Error,
@@ -60,7 +63,7 @@ pub enum ErrorKind {
 }
 
 /// A step on the way to an error.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
     /// The step that was being done ("included from here").
     pub what: String,
@@ -77,6 +80,8 @@ impl PartialEq for Cause {
         self.0.to_string() == other.0.to_string()
     }
 }
+
+impl Eq for Cause {}
 
 impl Cause {
     /// True if nothing that it or its own causes say is secret.
@@ -100,7 +105,7 @@ impl fmt::Debug for Cause {
 }
 
 /// One message to a person.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The severity.
     pub severity: Severity,
@@ -155,6 +160,24 @@ impl Diagnostic {
         self
     }
 }
+
+/// All but the cause, which its text alone identifies.
+impl Hash for Diagnostic {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.severity, self.kind, &self.message, &self.place).hash(state);
+        (&self.trace, &self.notes, &self.help).hash(state);
+    }
+}
+
+/// Messages in order, each once. A template can give thousands, and to add one takes the same time however many there are.
+///
+/// ```
+/// use mapstack_diagnostic::{Diagnostic, Distinct, ErrorKind};
+/// let warning = |text: &str| Diagnostic::warning(ErrorKind::Options, text);
+/// let warnings: Distinct = ["b", "a", "b"].into_iter().map(warning).collect();
+/// assert_eq!(warnings.iter().map(|one| &*one.message).collect::<Vec<_>>(), ["b", "a"]);
+/// ```
+pub type Distinct = IndexSet<Diagnostic, foldhash::fast::RandomState>;
 
 /// The message and its place on one line.
 impl fmt::Display for Diagnostic {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -26,7 +27,7 @@ pub fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
 }
 
 /// A place in a text.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file, as a person would open it.
     pub file: String,
@@ -36,6 +37,13 @@ pub struct Place {
     pub start: usize,
     /// One past the last byte concerned.
     pub end: usize,
+}
+
+/// The text takes no part, since it can be large and its file names it.
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.file, self.start, self.end).hash(state);
+    }
 }
 
 impl Place {

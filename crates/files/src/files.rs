@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use mapstack::minion::Minion;
 use mapstack::{Diagnostic, Engine};
+use mapstack_diagnostic::Distinct;
 use mapstack_value::{Str, Value};
 
 use crate::accumulators::Accumulators;
@@ -22,7 +23,7 @@ pub struct ManagedFiles<'f> {
     world: MinionFiles<'f>,
     low: &'f [Value],
     secrets: RefCell<Vec<Str>>,
-    warnings: RefCell<Vec<Diagnostic>>,
+    warnings: RefCell<Distinct>,
     exhausting: RefCell<Exhausting>,
 }
 
@@ -56,7 +57,7 @@ impl<'f> ManagedFiles<'f> {
     /// The warnings of templates so far, each once.
     #[must_use]
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        self.warnings.borrow().clone()
+        self.warnings.borrow().iter().cloned().collect()
     }
 
     /// The content of a file. A template that reached a limit for two files before is not rendered.
@@ -69,12 +70,7 @@ impl<'f> ManagedFiles<'f> {
         let made = content(&run, &file.plan);
         self.exhausting.borrow_mut().note(&file.plan, &made, &[]);
         self.secrets.borrow_mut().extend(run.secret_texts());
-        let mut warnings = self.warnings.borrow_mut();
-        for warning in run.warnings() {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
+        self.warnings.borrow_mut().extend(run.warnings());
         made
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use indexmap::IndexSet;
-use mapstack_diagnostic::Diagnostic;
+use mapstack_diagnostic::{Diagnostic, Distinct};
 use mapstack_value::Str;
 
 use crate::hooks::Moment;
@@ -24,7 +24,7 @@ pub(crate) struct Journal {
     pub events: RefCell<Vec<Event>>,
     /// Every access to the file server, in order, without duplicates.
     pub reads: RefCell<IndexSet<FileRead, foldhash::fast::RandomState>>,
-    pub warnings: RefCell<Vec<Diagnostic>>,
+    pub warnings: RefCell<Distinct>,
     /// The paths on disk of the `salt://` paths that were read.
     pub on_disk: RefCell<HashMap<String, PathBuf, foldhash::fast::RandomState>>,
     /// True if the results depend on anything other than files and facts.
@@ -56,10 +56,7 @@ impl Journal {
 
     /// Add a warning, unless the same warning is present.
     pub fn warn(&self, warning: Diagnostic) {
-        let mut warnings = self.warnings.borrow_mut();
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
+        self.warnings.borrow_mut().insert(warning);
     }
 
     /// Add the access to a file.

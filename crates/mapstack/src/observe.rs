@@ -231,7 +231,7 @@ impl Run<'_> {
     pub fn take_warnings(&self, behind: usize) -> Vec<Diagnostic> {
         let mut warnings = self.journal.warnings.borrow_mut();
         let behind = behind.min(warnings.len());
-        warnings.split_off(behind)
+        warnings.split_off(behind).into_iter().collect()
     }
 
     /// The paths that a definition leads to, for a definition that reads only the minion. Empty if a matcher finds

@@ -214,7 +214,7 @@ impl<'e> Run<'e> {
 
     /// The warnings so far, without duplicates.
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        self.journal.warnings.borrow().clone()
+        self.journal.warnings.borrow().iter().cloned().collect()
     }
 
     /// Add a warning, unless the same warning is present.

@@ -23,7 +23,7 @@ use super::trace::{PillarEvent, WholeEvent};
 use super::whole::{CompileReads, PillarError, RecordingFiles, merging};
 use mapstack::trace::FileRead;
 use mapstack::{Engine, MasterSide, Means, PillarCall, PluginAnswer};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Distinct, Error, ErrorKind, Result};
 
 /// The data of a minion's external pillars.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -104,7 +104,7 @@ impl Compiler {
     pub fn run<'c>(&'c self, engine: &'c Engine, minion: &Minion) -> PillarRun<'c> {
         PillarRun {
             extra: passed(&minion.opts).unwrap_or_default(),
-            warnings: RefCell::new(self.pillars.warnings().to_vec()),
+            warnings: RefCell::new(self.pillars.warnings().iter().cloned().collect()),
             ..self.start(engine, minion, self.pillars.opts(minion))
         }
     }
@@ -207,7 +207,7 @@ pub struct PillarRun<'c> {
     /// Errors of pillars within this one.
     nested: RefCell<Vec<PillarError>>,
     events: RefCell<Vec<PillarEvent>>,
-    warnings: RefCell<Vec<Diagnostic>>,
+    warnings: RefCell<Distinct>,
     failures: RefCell<Vec<Error>>,
     /// The reads of functions from the file server.
     served: RefCell<Vec<FileRead>>,
@@ -376,7 +376,7 @@ impl PillarRun<'_> {
 
     /// The warnings so far, each once.
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        self.warnings.borrow().clone()
+        self.warnings.borrow().iter().cloned().collect()
     }
 
     /// The failures that it went on after, in order; the list `_errors` of the pillar has them as text.
@@ -772,10 +772,7 @@ impl PillarRun<'_> {
     }
 
     fn warn(&self, warning: Diagnostic) {
-        let mut warnings = self.warnings.borrow_mut();
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
+        self.warnings.borrow_mut().insert(warning);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mapstack::loader::{Fetched, SaltPath};
-use mapstack_diagnostic::{Diagnostic, ErrorKind, Place};
+use mapstack_diagnostic::{Diagnostic, ErrorKind, KeyedText};
 use mapstack_value::{Key, Map, Value};
 
 use crate::options::Strategy;
@@ -26,6 +26,7 @@ impl TopReader<'_, '_> {
             return Vec::new();
         }
         let mut warnings = Vec::new();
+        let of_base = self.top_file("base");
         for (own, sections) in tops {
             let names = sections.iter().flat_map(Map::keys);
             let ignored = names.filter_map(|name| Some((name, self.ignores(tops, own, name)?)));
@@ -36,9 +37,15 @@ impl TopReader<'_, '_> {
             let file = self.top_file(own);
             // Roots that several saltenvs share have one top file, which says for each what it gets.
             let bytes = |file: &Option<TopOnDisk>| file.as_ref().map(|(_, bytes)| bytes.clone());
-            if own != "base" && bytes(&file) == bytes(&self.top_file("base")) {
+            if own != "base" && bytes(&file) == bytes(&of_base) {
                 continue;
             }
+            let text = file.map(|(on_disk, bytes)| {
+                KeyedText::new(
+                    on_disk.display().to_string(),
+                    String::from_utf8_lossy(&bytes),
+                )
+            });
             for (name, why) in ignored {
                 let message =
                     format!("the section '{name}' of the top file of '{own}' is ignored: {why}");
@@ -47,7 +54,7 @@ impl TopReader<'_, '_> {
                     "name its targets in the top file of '{name}', or set top_file_merging_strategy"
                 );
                 warnings.push(Diagnostic {
-                    place: file.as_ref().map(|file| place(file, &name.to_string())),
+                    place: text.as_ref().map(|text| text.place(&[&name.to_string()])),
                     ..warning.with_help(help)
                 });
             }
@@ -87,9 +94,4 @@ impl TopReader<'_, '_> {
             _ => None,
         }
     }
-}
-
-fn place((on_disk, bytes): &TopOnDisk, section: &str) -> Place {
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    Place::of_keys(on_disk.display().to_string(), text, &[section])
 }

@@ -19,14 +19,13 @@ mod top;
 mod views;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
 use mapstack::{Engine, secrets::is_ciphertext};
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Distinct, Error, ErrorKind, Result};
 use mapstack_loader::FileServer;
 use mapstack_merge::Options;
 use mapstack_minion::Minion;
@@ -112,15 +111,8 @@ impl WholePillar {
     /// ```
     #[must_use]
     pub fn failures(&self) -> Vec<Error> {
-        let mut by_message: HashMap<&str, Vec<&Error>> = HashMap::new();
-        let mut failures = Vec::new();
-        for error in self.errors.iter().map(|error| &error.error) {
-            let alike = by_message.entry(&error.diagnostic().message).or_default();
-            if !alike.contains(&error) {
-                alike.push(error);
-                failures.push(error.clone());
-            }
-        }
+        let distinct: IndexSet<&Error> = self.errors.iter().map(|error| &error.error).collect();
+        let mut failures: Vec<Error> = distinct.into_iter().cloned().collect();
         failures.extend(self.given_errors().filter(|_| self.errors.is_empty()));
         failures
     }
@@ -381,7 +373,7 @@ struct CompileState {
     errors: Vec<PillarError>,
     /// Errors of nested pillars; the data has them already.
     nested: Vec<PillarError>,
-    warnings: Vec<Diagnostic>,
+    warnings: Distinct,
 }
 
 impl CompileState {
@@ -391,11 +383,7 @@ impl CompileState {
     }
 
     fn hear(&mut self, warnings: Vec<Diagnostic>) {
-        for warning in warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+        self.warnings.extend(warnings);
     }
 }
 
@@ -695,7 +683,7 @@ impl PillarCompile<'_> {
         Ok(WholePillar {
             data,
             errors: state.errors.into_iter().chain(state.nested).collect(),
-            warnings: state.warnings,
+            warnings: state.warnings.into_iter().collect(),
             events: self.events.all.into_inner(),
             recipe: self.recipe.taken(|| self.files.reads().shown()),
             encrypted,

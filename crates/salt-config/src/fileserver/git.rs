@@ -143,7 +143,7 @@ fn serves_nothing(idle: &UnusedSetting) -> (String, String) {
 pub fn git_remotes(options: &Map, mirrors: &Path) -> Result<(Vec<GitRemote>, Vec<Diagnostic>)> {
     let mut options = Options::new(options);
     let remotes = read(&mut options, mirrors)?;
-    Ok((remotes, options.warnings))
+    Ok((remotes, options.warnings.into_iter().collect()))
 }
 
 fn read(options: &mut Options<'_>, mirrors: &Path) -> Result<Vec<GitRemote>> {

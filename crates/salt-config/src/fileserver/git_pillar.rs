@@ -137,7 +137,10 @@ pub fn pillar_remotes(
         remotes.push((name, remote));
     }
     let shown = |remote: &PillarRemote| remote.origin.shown();
-    Ok((distinct(remotes, "`git`", shown)?, options.warnings))
+    Ok((
+        distinct(remotes, "`git`", shown)?,
+        options.warnings.into_iter().collect(),
+    ))
 }
 
 /// The remotes of all items `git` of `ext_pillar`.

@@ -100,7 +100,7 @@ fn open_around(
     let _ = mirrors;
     Ok(Configured {
         files: Backends::new(servers),
-        warnings: options.warnings,
+        warnings: options.warnings.into_iter().collect(),
     })
 }
 
@@ -123,7 +123,7 @@ pub type RootDirectory = (String, String);
 pub fn root_directories(options: &Map) -> Result<(Vec<RootDirectory>, Vec<Diagnostic>)> {
     let mut options = Options::new(options);
     let directories = roots::directories(&mut options)?;
-    Ok((directories, options.warnings))
+    Ok((directories, options.warnings.into_iter().collect()))
 }
 
 /// The names of `fileserver_backend`, as Salt reads them.

@@ -2,19 +2,19 @@
 
 use mapstack_value::{Map, Value};
 
-use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
+use mapstack_diagnostic::{Diagnostic, Distinct, Error, ErrorKind, Result};
 
 /// Options, and messages about them.
 pub(super) struct Options<'o> {
     all: &'o Map,
-    pub(super) warnings: Vec<Diagnostic>,
+    pub(super) warnings: Distinct,
 }
 
 impl<'o> Options<'o> {
     pub(super) fn new(all: &'o Map) -> Self {
         Options {
             all,
-            warnings: Vec::new(),
+            warnings: Distinct::default(),
         }
     }
 
@@ -29,9 +29,7 @@ impl<'o> Options<'o> {
     }
 
     pub(super) fn warn(&mut self, warning: Diagnostic) {
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
+        self.warnings.insert(warning);
     }
 
     pub(super) fn warn_of(&mut self, message: String, help: impl Into<String>) {
