@@ -588,7 +588,7 @@ pub struct LimitFlags {
     /// Time limit for the whole run; 0 for none [default: 300, and 60 for the templates of one minion]
     #[arg(long, value_name = "SECONDS")]
     pub max_time: Option<u32>,
-    /// Memory limit for the whole run; 0 for none [default: 2048, and 512 for the templates of one minion]
+    /// Memory limit for the whole run; 0 for none [default: 2048, and 384 for the templates of one minion]
     #[arg(long, value_name = "MIB")]
     pub max_memory: Option<u32>,
 }
@@ -608,7 +608,7 @@ impl LimitFlags {
     pub fn of_minion(self) -> (Option<Duration>, Option<usize>) {
         (
             seconds(self.max_time.unwrap_or(60)),
-            bytes(self.max_memory.unwrap_or(512)),
+            bytes(self.max_memory.unwrap_or(384)),
         )
     }
 }

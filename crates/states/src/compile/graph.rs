@@ -19,8 +19,8 @@ pub(crate) struct Node {
     chunk: Option<DictRef>,
     /// Those that come behind it.
     pub behind: Edges,
-    /// Those that come before it.
-    pub before: Edges,
+    /// Those that come before it. The kinds are in their edges alone, as there can be millions.
+    before: Vec<usize>,
 }
 
 impl Node {
@@ -34,7 +34,30 @@ impl Node {
 const TEST: &str = "_|-__prereq_test__";
 
 /// Edges to other nodes; there can be several of different kinds.
-pub(crate) type Edges = IndexMap<usize, Vec<Requisite>>;
+pub(crate) type Edges = IndexMap<usize, Kinds>;
+
+/// The kinds of edges between two nodes, in the order in which they were added. Nothing of it is on the heap: names of a
+/// state that require all names of another make millions.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kinds([Option<Requisite>; Requisite::ALL.len()]);
+
+impl Kinds {
+    /// Add a kind, unless it is present.
+    fn add(&mut self, kind: Requisite) {
+        let mut slots = self.0.iter_mut();
+        if let Some(slot) = slots.find(|slot| slot.is_none_or(|present| present == kind)) {
+            *slot = Some(kind);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Requisite> + '_ {
+        self.0.iter().map_while(|kind| *kind)
+    }
+
+    pub fn count(&self) -> usize {
+        self.iter().count()
+    }
+}
 
 /// States by tag, module and name, and sls.
 #[derive(Default)]
@@ -96,20 +119,18 @@ impl Graph {
             tag,
             chunk: chunk.cloned(),
             behind: Edges::new(),
-            before: Edges::new(),
+            before: Vec::new(),
         });
         self.nodes.len() - 1
     }
 
     fn add_edge(&mut self, from: usize, to: usize, kind: Requisite) {
-        let add = |edges: &mut Edges, other: usize| {
-            let kinds = edges.entry(other).or_default();
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        };
-        add(&mut self.nodes[from].behind, to);
-        add(&mut self.nodes[to].before, from);
+        let behind = &mut self.nodes[from].behind;
+        let known = behind.len();
+        behind.entry(to).or_default().add(kind);
+        if behind.len() > known {
+            self.nodes[to].before.push(from);
+        }
     }
 
     /// The states that a requisite means; nothing if there are none. A pattern for sls may mean none.
@@ -207,8 +228,9 @@ impl Graph {
     fn add_test(&mut self, node: usize) -> Result<usize> {
         let chunk = self.chunk(node)?.clone();
         let test = self.add_node(test_tag(&self.nodes[node].tag), Some(&chunk));
-        for (before, kinds) in self.nodes[node].before.clone() {
-            for kind in kinds {
+        for before in self.nodes[node].before.clone() {
+            let kinds = self.nodes[before].behind.get(&node).copied();
+            for kind in kinds.unwrap_or_default().iter() {
                 if kind != Requisite::Prereq {
                     self.add_edge(before, test, kind);
                 }
@@ -267,7 +289,7 @@ impl Graph {
         let edges = way.iter().zip(next);
         edges
             .filter_map(|((from, _), to)| {
-                Some((*from, to, *self.nodes[*from].behind.get(&to)?.first()?))
+                Some((*from, to, self.nodes[*from].behind.get(&to)?.iter().next()?))
             })
             .collect()
     }

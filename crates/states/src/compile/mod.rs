@@ -272,14 +272,16 @@ impl<'c> Compiler<'c> {
         }
         let cap = work.require(&chunks, &self.options, &mut graph)?;
         let sorted = work.sorted(&graph, cap)?;
-        let mut positions = vec![0; sorted.len()];
+        let mut after = vec![Vec::new(); graph.nodes.len()];
         for (position, node) in sorted.iter().enumerate() {
-            positions[*node] = position;
+            // Taken out, so that millions of edges are not held twice.
+            for (behind, kinds) in std::mem::take(&mut graph.nodes[*node].behind) {
+                self.budget.burn(1)?;
+                after[behind].extend(kinds.iter().map(|kind| (position, kind)));
+            }
         }
         let states = sorted.into_iter().map(|node| {
-            let before = graph.nodes[node].before.iter();
-            let edges = before.flat_map(|(node, kinds)| kinds.iter().map(|kind| (*node, *kind)));
-            let mut after: Vec<_> = edges.map(|(node, kind)| (positions[node], kind)).collect();
+            let mut after = std::mem::take(&mut after[node]);
             after.sort_unstable();
             Ok(LowState {
                 chunk: graph.chunk(node)?.clone(),

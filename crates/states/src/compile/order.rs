@@ -137,8 +137,10 @@ impl MinionCompile<'_> {
     /// The nodes in the order in which they run.
     pub(crate) fn sorted(&mut self, graph: &Graph, cap: Int) -> Result<Vec<usize>> {
         let cap = Cap::new(cap);
-        let edges = |node: usize| graph.nodes[node].before.values().map(Vec::len).sum();
-        let mut waits: Vec<usize> = (0..graph.nodes.len()).map(edges).collect();
+        let mut waits = vec![0; graph.nodes.len()];
+        for (behind, kinds) in graph.nodes.iter().flat_map(|node| &node.behind) {
+            waits[*behind] += kinds.count();
+        }
         let mut heap = BinaryHeap::new();
         for (node, waits) in waits.iter().enumerate() {
             if *waits == 0 {
@@ -149,7 +151,7 @@ impl MinionCompile<'_> {
         while let Some(Reverse((_, node))) = heap.pop() {
             sorted.push(node);
             for (behind, kinds) in &graph.nodes[node].behind {
-                waits[*behind] -= kinds.len();
+                waits[*behind] -= kinds.count();
                 if waits[*behind] == 0 {
                     heap.push(Reverse((self.rank(graph, *behind, &cap)?, *behind)));
                 }
@@ -173,12 +175,12 @@ impl MinionCompile<'_> {
         let mut least = Obj::Float(f64::INFINITY);
         let mut heaviest = None;
         for (behind, kinds) in &own.behind {
-            for kind in kinds {
+            for kind in kinds.iter() {
                 self.budget.burn(1)?;
-                if heaviest > Some(*kind) {
+                if heaviest > Some(kind) {
                     continue;
                 }
-                heaviest = Some(*kind);
+                heaviest = Some(kind);
                 let order = match graph.chunk(*behind) {
                     Ok(behind) if behind.contains(&Key::from("order")) => cap.of(behind),
                     _ => Obj::Float(f64::INFINITY),

@@ -109,6 +109,20 @@ fn each_state_costs_as_much_in_a_large_tree() {
 }
 
 #[test]
+fn each_requisite_between_names_costs_as_much_among_many() {
+    let each = [25, 50, 100, 200].map(|n| {
+        let names: Vec<String> = (0..n).map(|name| format!("n{name}")).collect();
+        let names = names.join(", ");
+        let high = states(2, |at| match at {
+            0 => format!("{{names: [{names}]}}"),
+            _ => format!("{{names: [{names}]}}, {{require: [{{test: a0}}]}}"),
+        });
+        steps(&high) as f64 / (n * n) as f64
+    });
+    assert!(each.iter().all(|one| *one <= each[0] * MOST), "{each:?}");
+}
+
+#[test]
 fn each_shared_argument_costs_as_much_among_many() {
     let each = [25, 50, 100, 200].map(|n| {
         let all: Vec<String> = (0..n).map(|at| format!("{{test: a{at}}}")).collect();
