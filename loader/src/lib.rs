@@ -18,6 +18,7 @@ mod mount;
 mod names;
 mod open;
 mod path;
+pub mod processes;
 mod reads;
 mod roots;
 mod snapshot;

@@ -42,12 +42,13 @@ fn one_commit() -> Contents {
 }
 
 fn get(origin: &RemoteSource, mirrors: &Path) -> Result<FetchedChanges, FetchError> {
-    fetch(
-        origin,
-        mirrors,
-        &Progress::default(),
-        &AtomicBool::new(false),
-    )
+    fetch(origin, mirrors, &Progress::default(), &|| None)
+}
+
+/// The reason to stop, after an interrupt.
+fn reason(interrupt: &AtomicBool) -> Option<String> {
+    let stopped = interrupt.load(Ordering::Relaxed);
+    stopped.then(|| "it was interrupted".into())
 }
 
 fn open(origin: &RemoteSource, mirrors: &Path) -> Result<GitFs, String> {
@@ -273,7 +274,9 @@ fn a_hostile_server_is_an_error_or_gives_what_it_has() {
                     interrupt.store(true, Ordering::Relaxed);
                 });
             }
-            fetch(&origin, &below, &Progress::default(), &interrupt)
+            fetch(&origin, &below, &Progress::default(), &|| {
+                reason(&interrupt)
+            })
         });
         let said = result
             .as_ref()
@@ -320,7 +323,9 @@ fn an_interrupted_fetch_leaves_the_mirror_whole() {
                 thread::sleep(wait);
                 interrupt.store(true, Ordering::Relaxed);
             });
-            fetch(&origin, mirrors.path(), &Progress::default(), interrupt)
+            fetch(&origin, mirrors.path(), &Progress::default(), &|| {
+                reason(interrupt)
+            })
         });
         let expected = if result.is_ok() {
             Some(round + 1)

@@ -177,6 +177,10 @@ impl Command {
 
     /// The limits of the run.
     pub fn limits(&mut self) -> LimitFlags {
+        #[cfg(feature = "fetch")]
+        if let Command::Fetch(args) = self {
+            return args.limits();
+        }
         self.parts()
             .map_or_else(LimitFlags::default, |(_, _, functions)| functions.limits)
     }

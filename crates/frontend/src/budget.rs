@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use mapstack::loader::processes::started_by;
 use mapstack::secrets::Secrets;
 use mapstack::{Refusal, RunBudget, RunLimits, SpentResource};
 use mapstack_report::message::{Level, Renderer, rendered};
@@ -48,37 +49,15 @@ pub fn begin(given: LimitFlags, nothing_done: u8) {
 /// allocator counts by thread, and to count for all of them would slow down each allocation.
 fn held() -> Option<usize> {
     let own = std::process::id();
-    let mut all = held_by(own)?;
-    let mut processes = vec![own];
-    while let Some(process) = processes.pop() {
-        let mut started = children(process);
-        // A copy of the command that does not run its program yet shares its memory.
-        started.retain(|one| program(*one) != program(own));
-        let held = started.iter().filter_map(|one| held_by(*one));
-        all += held.sum::<usize>();
-        processes.extend(started);
-    }
-    Some(all)
+    // A copy of the command that does not run its program yet shares its memory.
+    let others = started_by(own)
+        .into_iter()
+        .filter(|one| program(*one) != program(own));
+    Some(held_by(own)? + others.filter_map(held_by).sum::<usize>())
 }
 
 fn program(process: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{process}/exe")).ok()
-}
-
-/// The processes that one has started.
-fn children(process: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
-    let threads = threads.into_iter().flatten().flatten();
-    let started = threads.filter_map(|thread| {
-        let started = std::fs::read_to_string(thread.path().join("children")).ok()?;
-        let started = started.split_whitespace();
-        Some(
-            started
-                .filter_map(|one| one.parse().ok())
-                .collect::<Vec<u32>>(),
-        )
-    });
-    started.flatten().collect()
 }
 
 fn held_by(process: u32) -> Option<usize> {

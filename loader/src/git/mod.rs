@@ -32,7 +32,7 @@ use crate::path::MAX_COMPONENTS;
 use crate::walk::MAX_ENTRIES;
 use crate::{Fetched, FileServer, LoadError, SaltPath, Unserved};
 #[cfg(feature = "fetch")]
-pub use fetch::{FetchError, FetchStage, FetchedChanges, Progress, fetch};
+pub use fetch::{FetchError, FetchStage, FetchedChanges, Progress, StopReason, fetch};
 pub use mirror::RemoteSource;
 pub use refspec::{BadRefspec, Refspec};
 pub use remote::{RefType, Remote, Saltenv};

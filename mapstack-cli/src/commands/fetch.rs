@@ -1,13 +1,13 @@
 //! `mapstack fetch`.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueHint};
 use mapstack::loader::git::{Progress, RemoteSource, fetch};
-use mapstack::{Error, ErrorKind};
+use mapstack::{Error, ErrorKind, SpentResource};
+use mapstack_frontend::budget::RUN;
 use mapstack_frontend::inputs::Project;
-use mapstack_frontend::inputs::flags::ConfigKind;
+use mapstack_frontend::inputs::flags::{ConfigKind, LimitFlags};
 use mapstack_salt_config::fileserver;
 
 use crate::output;
@@ -34,6 +34,32 @@ pub struct Fetch {
     /// The directory with the mirrors; without it, mapstack/git in the user's cache
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub mirrors: Option<PathBuf>,
+    /// Time limit for each repository; 0 for none
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 300,
+        help_heading = "Limits"
+    )]
+    pub max_time: u32,
+    /// Memory limit, that of git included; 0 for none
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 1024,
+        help_heading = "Limits"
+    )]
+    pub max_memory: u32,
+}
+
+impl Fetch {
+    /// The limits of the run.
+    pub fn limits(&self) -> LimitFlags {
+        LimitFlags {
+            max_time: Some(self.max_time),
+            max_memory: Some(self.max_memory),
+        }
+    }
 }
 
 pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
@@ -83,6 +109,16 @@ fn of_project(mirrors: &Path) -> Result<Vec<RemoteSource>, Failure> {
     Ok(remotes)
 }
 
+/// The limit that is exceeded, with advice.
+fn spent() -> Option<String> {
+    let spent = RUN.spent()?;
+    let what = match spent {
+        SpentResource::Time(most) => format!("it takes more than {} s", most.as_secs()),
+        SpentResource::Memory(_) => spent.to_string(),
+    };
+    Some(format!("{what}; {}", spent.help()))
+}
+
 /// Fetch one repository; the line about its result.
 fn one(origin: &RemoteSource, mirrors: &Path) -> Result<String, String> {
     if let Some(path) = origin.local() {
@@ -94,7 +130,8 @@ fn one(origin: &RemoteSource, mirrors: &Path) -> Result<String, String> {
             .now()
             .map(|stage| (stage.name, stage.done, stage.total))
     };
-    let work = || fetch(origin, mirrors, &progress, &AtomicBool::new(false));
+    RUN.renew();
+    let work = || fetch(origin, mirrors, &progress, &spent);
     let result = shown_while(now, work);
     let updated = result.map_err(|e| e.to_string())?;
     Ok(format!("{}: {updated}", origin.shown()))

@@ -13,7 +13,6 @@ use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use super::RemoteSource;
 use super::refspec::{Refspec, TAGS};
 use address::Address;
 use program::Git;
+pub use program::StopReason;
 pub use progress::{FetchStage, Progress};
 
 /// The changes of a fetch.
@@ -128,19 +128,19 @@ type Result<T> = std::result::Result<T, FetchError>;
 ///
 /// ```no_run
 /// use mapstack_loader::git::{RemoteSource, Progress, fetch};
-/// use std::sync::atomic::AtomicBool;
 /// let origin = RemoteSource::new("https://example.org/users-formula.git");
-/// let updated = fetch(&origin, "/var/cache/mirrors".as_ref(), &Progress::default(), &AtomicBool::new(false)).unwrap();
+/// let updated = fetch(&origin, "/var/cache/mirrors".as_ref(), &Progress::default(), &|| None).unwrap();
 /// println!("{} new references", updated.new.len());
 /// ```
 ///
 /// # Errors
-/// [`FetchError`], also after `interrupt` became true.
+/// [`FetchError`], also once `stop` gives a reason to stop. It is asked again and again, as the server decides how long
+/// everything takes.
 pub fn fetch(
     origin: &RemoteSource,
     mirrors: &Path,
     progress: &Progress,
-    interrupt: &AtomicBool,
+    stop: &StopReason<'_>,
 ) -> Result<FetchedChanges> {
     let url = origin.shown();
     if origin.local().is_some() {
@@ -163,7 +163,7 @@ pub fn fetch(
             origin,
             address: &address,
             progress,
-            interrupt,
+            stop,
         },
     };
     fetch.run(mirrors)

@@ -1,9 +1,8 @@
 //! Running the program `git`, which has the user's credentials, proxies, certificates and ssh.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::Progress;
 use super::address::Address;
 use crate::git::RemoteSource;
+use crate::processes::started_by;
 
 /// A program that says nothing for so long has gone.
 const SILENCE: Duration = Duration::from_secs(300);
@@ -20,6 +20,10 @@ const TICK: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(500);
 /// A list of references has no more bytes than this.
 const LONGEST_LIST: u64 = 256 << 20;
+/// The objects that a server sends have no more bytes than this: it could fill the disk.
+const LARGEST_PACK: u64 = 4 << 30;
+/// The interval at which the objects that have arrived are measured.
+const LOOK: Duration = Duration::from_secs(1);
 /// So many lines of an error are kept, and so many bytes of a line.
 const KEPT_LINES: usize = 12;
 const LONGEST_LINE: usize = 400;
@@ -64,19 +68,22 @@ const SETTINGS: [&str; 11] = [
 const LOGIN_HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \
                             \"$MAPSTACK_FETCH_USER\" \"$MAPSTACK_FETCH_PASSWORD\"; }; f";
 
+/// Gives the reason to stop, if there is one.
+pub type StopReason<'s> = dyn Fn() -> Option<String> + 's;
+
 /// The program, on its way to one repository.
 pub(super) struct Git<'f> {
     pub origin: &'f RemoteSource,
     pub address: &'f Address,
     pub progress: &'f Progress,
-    pub interrupt: &'f AtomicBool,
+    pub stop: &'f StopReason<'f>,
 }
 
 impl Git<'_> {
     /// Run a command of git's in a repository, and give what it prints.
     ///
     /// # Errors
-    /// It fails, with its message; it is silent for too long; or the work was interrupted.
+    /// It fails, with its message; it is silent for too long or receives too much; or there is a reason to stop.
     pub(super) fn run(
         &self,
         repository: &Path,
@@ -107,10 +114,10 @@ impl Git<'_> {
         let (Some(printed), Some(said)) = (printed, said) else {
             return Err("the program `git` has no output".into());
         };
-        let watched = self.watch(&mut child, &printed, &said);
+        let mut arrived = Arrived::at(repository);
+        let watched = self.watch(&mut child, &printed, &said, &mut arrived);
         if watched.is_err() {
-            let _ = child.kill();
-            let _ = child.wait();
+            end(&mut child);
         }
         let (status, output, lines) = watched?;
         if status.success() {
@@ -180,6 +187,7 @@ impl Git<'_> {
         child: &mut Child,
         printed: &Receiver<Vec<u8>>,
         said: &Receiver<Vec<u8>>,
+        arrived: &mut Arrived,
     ) -> Result<(ExitStatus, Vec<u8>, Vec<String>), String> {
         let mut output = Vec::new();
         let mut heard = ProgramOutput::default();
@@ -187,14 +195,13 @@ impl Git<'_> {
         let mut ended: Option<(ExitStatus, Instant)> = None;
         let (mut all_printed, mut all_said) = (false, false);
         loop {
-            if self.interrupt.load(Ordering::Relaxed) {
-                return Err("it was interrupted".into());
+            if let Some(why) = (self.stop)() {
+                return Err(why);
             }
+            arrived.check()?;
             if last.elapsed() > SILENCE {
-                return Err(format!(
-                    "nothing was heard for {} seconds",
-                    SILENCE.as_secs()
-                ));
+                let seconds = SILENCE.as_secs();
+                return Err(format!("nothing was heard for {seconds} seconds"));
             }
             while let Ok(bytes) = printed.try_recv() {
                 output.extend(bytes);
@@ -232,6 +239,56 @@ impl Git<'_> {
                 output.extend(printed.try_iter().flatten());
                 return Ok((status, output, heard.lines()));
             }
+        }
+    }
+}
+
+/// End the program with all that it has started: a helper that waits for a server, or takes what it sends, does not notice
+/// that git has ended.
+fn end(child: &mut Child) {
+    let started = started_by(child.id());
+    let _ = child.kill();
+    #[cfg(unix)]
+    for process in started {
+        use rustix::process::{Pid, Signal, kill_process};
+        if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+    #[cfg(not(unix))]
+    drop(started);
+    let _ = child.wait();
+}
+
+/// The objects that have arrived in a repository.
+struct Arrived {
+    packs: PathBuf,
+    looked: Option<Instant>,
+}
+
+impl Arrived {
+    fn at(repository: &Path) -> Self {
+        Arrived {
+            packs: repository.join("objects/pack"),
+            looked: None,
+        }
+    }
+
+    /// See that they are not too many.
+    fn check(&mut self) -> Result<(), String> {
+        if self.looked.is_some_and(|when| when.elapsed() < LOOK) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        let files = std::fs::read_dir(&self.packs).into_iter().flatten();
+        // A file that is renamed meanwhile is counted the next time.
+        let sizes = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+        match sizes.sum::<u64>() > LARGEST_PACK {
+            true => Err(format!(
+                "the server sends more than {} GiB",
+                LARGEST_PACK >> 30
+            )),
+            false => Ok(()),
         }
     }
 }
@@ -319,5 +376,27 @@ fn words(lines: &[String], status: ExitStatus) -> String {
         [] if said.is_empty() => format!("git ended without a word ({status})"),
         [] => said.join("; "),
         telling => telling.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn objects_that_would_fill_the_disk_are_too_many() {
+        let directory = tempfile::tempdir().unwrap();
+        let packs = directory.path().join("objects/pack");
+        std::fs::create_dir_all(&packs).unwrap();
+        let pack = std::fs::File::create(packs.join("tmp_pack_x")).unwrap();
+        // Without content, it takes no room.
+        let with_size = |size| {
+            pack.set_len(size).unwrap();
+            Arrived::at(directory.path()).check()
+        };
+        assert_eq!(with_size(LARGEST_PACK), Ok(()));
+        let refused = Err("the server sends more than 4 GiB".into());
+        assert_eq!(with_size(LARGEST_PACK + 1), refused);
     }
 }
