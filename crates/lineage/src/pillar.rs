@@ -1,5 +1,6 @@
 //! The origins of a pillar's values.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mapstack::Text;
@@ -15,7 +16,7 @@ use mapstack_pillar::{
 use mapstack_value::{Key, Map, Path, Value};
 use mapstack_yaml::{Limits, Mark, load_document};
 
-use crate::flow::{SERVED, TracerFindings, merged, stacked};
+use crate::flow::{SERVED, TracerFindings, over, stacked};
 use crate::layers::{Layer, LayerKind, LayerMerge, Reason};
 use crate::placed::PlacedFiles;
 use crate::source::LayerText;
@@ -76,7 +77,8 @@ pub fn explain_pillar(pillar: &WholePillar, minion: &Minion, policy: &Policy) ->
 /// Repeats the steps of a recipe on origins.
 struct Replay<'r> {
     recipe: &'r PillarRecipe,
-    events: &'r [PillarEvent],
+    /// The targets that mean the minion, by the saltenv and the sls that they give.
+    targets: HashMap<(&'r str, &'r str), Vec<Reason>>,
     layers: Vec<Layer>,
     texts: LayerTexts,
     /// The number of each step that is a layer.
@@ -90,7 +92,7 @@ impl<'r> Replay<'r> {
     fn new(recipe: &'r PillarRecipe, events: &'r [PillarEvent]) -> Self {
         Replay {
             recipe,
-            events,
+            targets: targets(events),
             layers: Vec::new(),
             texts: LayerTexts::default(),
             numbers: vec![None; recipe.steps.len()],
@@ -219,23 +221,8 @@ impl<'r> Replay<'r> {
             }
             SlsReason::Top { saltenv, sls } => (saltenv.to_string(), sls),
         };
-        let of_target = |event: &PillarEvent| match event {
-            PillarEvent::Whole(WholeEvent::Target {
-                saltenv,
-                target,
-                matcher,
-                place,
-                sls,
-                is_meant: true,
-            }) if *saltenv == env && sls.contains(name) => Some(Reason::Target {
-                target: target.clone(),
-                matcher: matcher.clone(),
-                saltenv: saltenv.clone(),
-                place: place.clone(),
-            }),
-            _ => None,
-        };
-        self.events.iter().filter_map(of_target).collect()
+        let given = self.targets.get(&(env.as_str(), name.as_str()));
+        given.cloned().unwrap_or_default()
     }
 
     /// Make the part of a step from earlier ones.
@@ -261,9 +248,8 @@ impl<'r> Replay<'r> {
                 ..
             } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
-                let node = merged((&base.0, base.1), (&layer.0, &layer.1), options);
-                let value = mapstack_merge::merge(base.0, &layer.0, options).ok()?;
-                Some((value, node))
+                let (value, node) = over(base, (&layer.0, &layer.1), options);
+                Some((value?, node))
             }
             RecipeStep::Stack { base, layer } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
@@ -363,6 +349,35 @@ impl<'r> Replay<'r> {
         }
         (own, Node::whole(claim))
     }
+}
+
+/// The targets of events that mean the minion, by the saltenv and each sls that they give.
+fn targets(events: &[PillarEvent]) -> HashMap<(&str, &str), Vec<Reason>> {
+    let mut targets: HashMap<_, Vec<Reason>> = HashMap::new();
+    for event in events {
+        let PillarEvent::Whole(WholeEvent::Target {
+            saltenv,
+            target,
+            matcher,
+            place,
+            sls,
+            is_meant: true,
+        }) = event
+        else {
+            continue;
+        };
+        let names: HashSet<&str> = sls.iter().map(String::as_str).collect();
+        for name in names {
+            let given = targets.entry((saltenv.as_str(), name)).or_default();
+            given.push(Reason::Target {
+                target: target.clone(),
+                matcher: matcher.clone(),
+                saltenv: saltenv.clone(),
+                place: place.clone(),
+            });
+        }
+    }
+    targets
 }
 
 /// The positions of what a file of an external pillar set, in the text that was read.

@@ -30,6 +30,8 @@ const DATA: &str = "data f --root salt --minion web1.yaml";
 const EXPLAIN: &str = "explain f --root salt --minion web1.yaml";
 const LINT: &str = "lint f --root salt --platform debian-12";
 const HIGHSTATE: &str = "highstate f --root salt --minion web1.yaml";
+const MASTERS_HIGHSTATE: &str = "highstate --config master --config-kind master --minion web1.yaml";
+const PILLAR: &str = "pillar --config master --config-kind master --minion web1.yaml";
 const DIFF: &str = "diff --from before --to salt --minions minions";
 
 const DEFAULTS: &str = "salt/f/parameters/defaults.yaml";
@@ -61,7 +63,11 @@ const KINDS: &[TreeKind] = &[
     TreeKind { name: "changed lines of a file", line: DIFF, files: changed_file },
     TreeKind { name: "minions", line: "fleet f --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
     TreeKind { name: "minions", line: "impact grains:os --root salt --minions minions", files: |n| many(n, |at| (format!("minions/m{at}.yaml"), format!("id: m{at}\ngrains: {{os: X{at}}}\n"))) },
-    TreeKind { name: "keys of a pillar", line: "pillar --config master --config-kind master --minion web1.yaml", files: |n| one("pillar/p.sls", lines(n, |at| format!("k{at}: {{a: {at}}}"))) },
+    TreeKind { name: "warnings of a template", line: DATA, files: |n| one(DEFAULTS, values(n, |at| format!("k{at}: {{{{ salt['log.warning']('w{at}') }}}}"))) },
+    TreeKind { name: "sections of other saltenvs", line: MASTERS_HIGHSTATE, files: ignored_sections },
+    TreeKind { name: "sls of a pillar", line: PILLAR, files: pillar_sls },
+    TreeKind { name: "sls of a pillar", line: "explain pillar --config master --config-kind master --minion web1.yaml", files: pillar_sls },
+    TreeKind { name: "keys of a pillar", line: PILLAR, files: |n| one("pillar/p.sls", lines(n, |at| format!("k{at}: {{a: {at}}}"))) },
 ];
 
 /// Measure every kind.
@@ -169,6 +175,26 @@ fn included(n: usize) -> Files {
         )
     });
     files.push((SLS.to_owned(), format!("include:\n{all}")));
+    files
+}
+
+/// A top file of `dev` with sections of saltenvs that it does not speak for.
+fn ignored_sections(n: usize) -> Files {
+    let master = "file_roots: {base: [salt], dev: [dev]}\npillar_roots: {base: [pillar]}\n";
+    let sections = lines(n, |at| format!("e{at}: {{'*': [f]}}"));
+    vec![
+        ("master".to_owned(), master.to_owned()),
+        ("dev/top.sls".to_owned(), sections),
+    ]
+}
+
+fn pillar_sls(n: usize) -> Files {
+    let all = lines(n, |at| format!("  - s{at}"));
+    let mut files = many(n, |at| {
+        let path = format!("pillar/s{at}.sls");
+        (path, format!("k{at}: {{a: {at}}}\n"))
+    });
+    files.push(("pillar/p.sls".to_owned(), format!("include:\n{all}")));
     files
 }
 

@@ -7,14 +7,24 @@ use crate::tree::{Claim, HistoryStep, Node};
 
 /// The origins of the result of a merge.
 pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
+    // The function did the same merge, and reports only those that succeed.
+    let (value, root) = base;
+    over((value.clone(), root), overlay, options).1
+}
+
+/// The result of a merge, if it succeeds, and its origins. A base that nothing else holds is not copied.
+pub(crate) fn over(
+    base: (Value, Node),
+    overlay: (&Value, &Node),
+    options: &Options,
+) -> (Option<Value>, Node) {
     let (value, mut root) = base;
     let mut merging = Merging {
         root: &mut root,
         overlay: overlay.1,
     };
-    // The function did the same merge, and reports only those that succeed.
-    let _ = merge_observed(value.clone(), overlay.0, options, &mut merging);
-    root
+    let value = merge_observed(value, overlay.0, options, &mut merging);
+    (value.ok(), root)
 }
 
 /// A stack after one more file, by the strategies that the file names, and its origins.

@@ -44,7 +44,7 @@ use prints::TagTexts;
 use sources::{Sources, shown};
 
 pub(crate) use lines::{Printing, TemplateVariables, TracedLines, line_ranges};
-pub(crate) use merging::{merged, stacked};
+pub(crate) use merging::{merged, over, stacked};
 pub(crate) use sources::SERVED;
 
 /// Limit on the steps through the origins of a result. They can be more than its values, which have histories.
