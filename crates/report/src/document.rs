@@ -3,7 +3,7 @@
 //! The types print themselves as JSON. Data in them is printed as Python prints it, whatever the values: integers of any
 //! size, `NaN`, keys that are not text.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::io::{self, Write};
 
 use mapstack::secrets::Redacted;
@@ -27,7 +27,7 @@ pub trait Document: Serialize {
     /// # Errors
     /// The data has keys for which JSON has no form, such as bytes, or two that become the same text.
     fn json(&self) -> Result<String, Error> {
-        Ok(printable_json(&laid_out(&compact(self)?, Some(2))).into_owned())
+        printed(self, Some(2))
     }
 
     /// The same on one line.
@@ -35,7 +35,7 @@ pub trait Document: Serialize {
     /// # Errors
     /// As [`Document::json`].
     fn json_line(&self) -> Result<String, Error> {
-        Ok(printable_json(&laid_out(&compact(self)?, None)).into_owned())
+        printed(self, None)
     }
 }
 
@@ -44,67 +44,101 @@ impl<T: Serialize + ?Sized> Document for T {}
 /// The beginning of the error about keys that are the same in JSON.
 const SAME_TEXT: &str = "two keys become the same text";
 
-fn compact<T: Serialize + ?Sized>(document: &T) -> Result<String, Error> {
-    let mut out = Vec::new();
-    let printed = document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Raw));
+/// JSON without anything that acts on a terminal. A document can have hundreds of megabytes, so it is held once.
+fn printed<T: Serialize + ?Sized>(document: &T, indent: Option<usize>) -> Result<String, Error> {
+    let mut layout = Layout {
+        indent,
+        ..Layout::default()
+    };
+    let printed = document.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut layout,
+        Raw,
+    ));
     let text = printed.map_err(|e| e.to_string());
-    let text = text.and_then(|()| String::from_utf8(out).map_err(|e| e.to_string()));
-    text.map_err(|e| {
+    let text = text.and_then(|()| String::from_utf8(layout.end()).map_err(|e| e.to_string()));
+    let text = text.map_err(|e| {
         let message = format!("the result has no JSON form: {e}");
         let error = Error::new(ErrorKind::DataSource, message);
         error.help(match e.starts_with(SAME_TEXT) {
             true => "readers of JSON keep one of the two; YAML keeps both: -o yaml",
             false => "YAML has a form for it: -o yaml",
         })
-    })
+    })?;
+    let escaped = match printable_json(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(escaped) => Some(escaped),
+    };
+    Ok(escaped.unwrap_or(text))
 }
 
-/// Compact JSON as Python lays it out: on one line, or indented by so many spaces for each level.
-fn laid_out(json: &str, indent: Option<usize>) -> String {
-    let mut out = String::with_capacity(json.len() * 5 / 4);
-    let space = |out: &mut String, depth: usize, on_a_line: &str| match indent {
-        None => out.push_str(on_a_line),
-        Some(indent) => {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent * depth));
+/// Takes compact JSON, and lays it out as Python does: on one line, or indented by so many spaces for each level.
+#[derive(Default)]
+struct Layout {
+    out: Vec<u8>,
+    indent: Option<usize>,
+    depth: usize,
+    /// True behind a bracket, of which the other one may follow.
+    is_opened: bool,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl Layout {
+    fn take(&mut self, byte: u8) {
+        if self.in_text {
+            self.out.push(byte);
+            self.in_text = byte != b'"' || self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            return;
         }
-    };
-    let (mut depth, mut in_text, mut is_escaped) = (0, false, false);
-    let mut chars = json.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            c if in_text => {
-                out.push(c);
-                in_text = c != '"' || is_escaped;
-                is_escaped = c == '\\' && !is_escaped;
+        let is_end = matches!(byte, b'}' | b']');
+        match (std::mem::take(&mut self.is_opened), is_end) {
+            (true, false) => {
+                self.depth += 1;
+                self.space("");
             }
-            '{' | '[' => {
-                out.push(c);
-                match chars.next_if(|next| matches!(next, '}' | ']')) {
-                    Some(end) => out.push(end),
-                    None => {
-                        depth += 1;
-                        space(&mut out, depth, "");
-                    }
-                }
+            (false, true) => {
+                self.depth = self.depth.saturating_sub(1);
+                self.space("");
             }
-            '}' | ']' => {
-                depth -= 1;
-                space(&mut out, depth, "");
-                out.push(c);
-            }
-            ',' => {
-                out.push(c);
-                space(&mut out, depth, " ");
-            }
-            ':' => out.push_str(": "),
-            c => {
-                in_text = c == '"';
-                out.push(c);
+            _ => {}
+        }
+        self.out.push(byte);
+        match byte {
+            b'{' | b'[' => self.is_opened = true,
+            b',' => self.space(" "),
+            b':' => self.out.push(b' '),
+            b'"' => self.in_text = true,
+            _ => {}
+        }
+    }
+
+    fn space(&mut self, on_a_line: &str) {
+        match self.indent {
+            None => self.out.extend_from_slice(on_a_line.as_bytes()),
+            Some(indent) => {
+                self.out.push(b'\n');
+                let spaces = std::iter::repeat_n(b' ', indent * self.depth);
+                self.out.extend(spaces);
             }
         }
     }
-    out + "\n"
+
+    fn end(mut self) -> Vec<u8> {
+        self.out.push(b'\n');
+        self.out
+    }
+}
+
+impl Write for Layout {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        json.iter().for_each(|byte| self.take(*byte));
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Data without secrets.
