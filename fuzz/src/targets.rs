@@ -1,5 +1,7 @@
 //! The targets, one function each.
 
+use std::fs;
+
 use mapstack::{DataOptions, Engine, parse_definition};
 use mapstack_expect::{ExpectationForm, RecordedExpectation};
 use mapstack_lint::Linter;
@@ -8,10 +10,18 @@ use mapstack_matcher::{Definition, Mode};
 use mapstack_merge::{Options, Strategy, merge as merge_values, stack};
 use mapstack_minion::minions::Minions;
 use mapstack_minion::{Minion, cache, platforms};
+<<<<<<< HEAD
 use mapstack_pyobject::Obj;
 use mapstack_render::{Language as _, Tera};
 use mapstack_salt_config::{Config, Kind};
 use mapstack_salt_jinja::{self as jinja_engine, Limits, NoHost, Request};
+=======
+use mapstack_pillar::{Compiler, ExtPillars, StackKind};
+use mapstack_render::jinja::{self as jinja_engine, Limits, NoHost, Request};
+use mapstack_render::{Obj, tera as tera_engine};
+use mapstack_salt_config::{Config, Kind};
+use mapstack_states::{Gatherer, TopOptions};
+>>>>>>> 7b6bee4e (States and stack files are fuzzed)
 use mapstack_value::{Value, json as json_text};
 use mapstack_yaml::{DumpOptions, decode, dump, load, load_marked, loose_scalar};
 
@@ -74,6 +84,14 @@ pub const ALL: &[Target] = &[
     Target {
         name: "lint",
         run: lint,
+    },
+    Target {
+        name: "states",
+        run: states,
+    },
+    Target {
+        name: "stack",
+        run: stack_files,
     },
 ];
 
@@ -216,10 +234,7 @@ const FUEL: u64 = 200_000;
 
 fn request(source: &str) -> Request<'static> {
     let mut request = jinja_engine::request(source, &NoHost);
-    request.limits = Limits {
-        fuel: FUEL,
-        ..Limits::default()
-    };
+    request.limits = limits();
     request
         .variables
         .insert("list".into(), Obj::list([Obj::from(1), Obj::from("a")]));
@@ -276,13 +291,60 @@ pub fn expect(data: &[u8]) {
     }
 }
 
+/// A top file and two sls, compiled to low data. What is compiled again gives the same.
+pub fn states(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let parts: Vec<&str> = text.splitn(3, "\n---\n").collect();
+    let names = ["top.sls", "web/init.sls", "web/config.sls"];
+    let files = names.iter().zip(parts);
+    let files = files.fold(MemoryFiles::new(), |files, (name, text)| {
+        files.file("base", name, text)
+    });
+    let engine = Engine::new(files).with_limits(limits());
+    let minion = platforms::all()[0].minion().complete();
+    let compiled = || {
+        let gatherer = Gatherer::new(&engine, TopOptions::default());
+        let compiled = gatherer.compiled(&minion);
+        compiled.map_or_else(
+            |error| error.to_string(),
+            |compiled| format!("{:?} {:?}", compiled.states, compiled.errors),
+        )
+    };
+    assert_eq!(compiled(), compiled());
+}
+
+/// The configuration file of a PillarStack and one of its data files.
+pub fn stack_files(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (config, layer) = text.split_once("\n---\n").unwrap_or((&text, ""));
+    let directory = tempfile::tempdir().expect("a directory for temporary files");
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text);
+    write("stack.cfg", config)
+        .and_then(|()| write("core.yml", layer))
+        .expect("a directory that can be written");
+    let engine = Engine::new(MemoryFiles::new()).with_limits(limits());
+    let minion = platforms::all()[0].minion().complete();
+    let config = directory.path().join("stack.cfg").display().to_string();
+    let compiler = Compiler::new(ExtPillars::new().with_stack(StackKind::PillarStack, [config]));
+    let _ = compiler
+        .run(&engine, &minion)
+        .compile()
+        .map(|compiled| compiled.external.len())
+        .map_err(|error| error.to_string());
+}
+
+/// The limits of a fuzzed run.
+fn limits() -> Limits {
+    Limits {
+        fuel: FUEL,
+        ..Limits::default()
+    }
+}
+
 /// A layer of a formula under the eyes of every rule, with its comments.
 pub fn lint(data: &[u8]) {
     let files = MemoryFiles::new().file("base", "f/parameters/defaults.yaml", data.to_vec());
-    let engine = Engine::new(files).with_limits(Limits {
-        fuel: FUEL,
-        ..Limits::default()
-    });
+    let engine = Engine::new(files).with_limits(limits());
     let minions: Vec<Minion> = platforms::all()
         .iter()
         .take(1)
