@@ -4,7 +4,7 @@
 
 Each formula is a checkout, which is the root of the file server; its `pillar.example` is the pillar. Every sls is asked for by
 itself on every platform. One process asks Salt about all sls of a formula. Functions that look at a machine have the answers
-of `corpus_stubs.yaml` on both sides, or none.
+of `corpus_stubs.yaml` and `formula_stubs.yaml` on both sides, or none.
 """
 import argparse
 import collections
@@ -28,6 +28,7 @@ import salt.state
 import salt.utils.yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
+STUBS = [HERE / "corpus_stubs.yaml", HERE / "formula_stubs.yaml"]
 TABLE = HERE.parents[1] / "crates/states/src/functions.txt"
 PLATFORMS = ["debian-12", "ubuntu-22.04", "ubuntu-18.04", "rockylinux-9", "centos-7", "fedora-42", "opensuse-leap-15.6", "arch", "gentoo-openrc", "alpine-3.22", "freebsd-14", "windows-2022"]
 OTHERS = {"test", "tests", "files", "templates", "_modules", "pillar", "docs"}
@@ -101,6 +102,8 @@ class Minion:
 
 
 def salts_answers(formula, minions, names, out):
+    for stubs in STUBS:
+        corpus.STUBS.update({name: entry["return"] for name, entry in salt.utils.yaml.safe_load(stubs.read_text()).items()})
     corpus.only_pure_functions()
     high_data.logging_off()
     signal.signal(signal.SIGALRM, high_data.too_long)
@@ -130,7 +133,8 @@ def salts_answers(formula, minions, names, out):
 
 
 def ours(mapstack, formula, minions, sls):
-    command = [mapstack, "highstate", sls, "--root", str(formula), "--minions", str(minions), "--low", "-o", "json", "--stub", str(HERE / "corpus_stubs.yaml"), "-q"]
+    command = [mapstack, "highstate", sls, "--root", str(formula), "--minions", str(minions), "--low", "-o", "json", "-q"]
+    command += [word for stubs in STUBS for word in ("--stub", str(stubs))]
     made = subprocess.run(command, capture_output=True, text=True, cwd="/")
     try:
         return json.loads(made.stdout)
