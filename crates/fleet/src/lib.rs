@@ -25,7 +25,6 @@ mod change;
 mod compare;
 mod departed;
 mod differences;
-mod documents;
 mod example;
 mod failures;
 mod fleet;
@@ -55,6 +54,7 @@ mod summary;
 mod tally;
 mod traced_high;
 mod unfollowed;
+pub mod unrelated;
 mod used_by_states;
 mod what;
 

@@ -7,7 +7,8 @@ use mapstack::loader::{Fetched, SaltPath};
 use mapstack::value::Key;
 use mapstack::{Engine, Place, Result, Survey};
 
-use crate::documents::is_for_people;
+use crate::reach::ChangedFiles;
+use crate::unrelated;
 use crate::what::QuestionSubject;
 
 /// A place in a file that is not followed, such as an sls.
@@ -52,26 +53,25 @@ pub(crate) fn unfollowed(
         QuestionSubject::Fact(_, path) => naming(path, &texts),
         _ => Vec::new(),
     };
-    let in_documents = in_documents(engine, saltenv, &texts, &found)?;
-    found.retain(|one| !in_documents.contains(&one.place.file));
+    let unrelated = unrelated_of(engine, &texts, &found);
+    found.retain(|one| !unrelated.contains(&one.place.file));
     Ok(found)
 }
 
-/// The files among those of the places that describe a formula to people.
-fn in_documents(
+/// The files among those of the places that do not matter to Salt, such as a README with examples.
+fn unrelated_of(
     engine: &Engine,
-    saltenv: &str,
     texts: &[FileAsText],
     places: &[UnfollowedPlace],
-) -> Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
+) -> BTreeSet<String> {
     let has_place = |text: &&FileAsText| places.iter().any(|one| one.place.file == text.shown);
-    for text in texts.iter().filter(has_place) {
-        if is_for_people(engine, saltenv, &text.path)? {
-            found.insert(text.shown.clone());
-        }
-    }
-    Ok(found)
+    let paths = texts.iter().filter(has_place);
+    let paths = paths.map(|text| text.path.clone()).collect();
+    let same = [engine.files(); 2];
+    let (_, unrelated) = unrelated::split(paths, same, &ChangedFiles::default());
+    let is_one = |text: &&FileAsText| unrelated.contains(&text.path);
+    let shown = texts.iter().filter(is_one);
+    shown.map(|text| text.shown.clone()).collect()
 }
 
 /// A file of states, or a template; `None` for others.

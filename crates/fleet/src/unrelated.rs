@@ -1,7 +1,8 @@
 //! Changed files that do not matter to Salt: a project's documents, build files and tests.
 
 use mapstack::loader::{Fetched, FileServer, SaltPath};
-use mapstack_fleet::ChangedFiles;
+
+use crate::reach::ChangedFiles;
 
 /// Beginnings of the names of documents, in capitals, wherever they lie.
 const DOCUMENTS: [&str; 18] = [
@@ -55,12 +56,14 @@ const RECORDED: [&str; 2] = ["tests/mapstack/", "test/integration/"];
 const OF_FORMULA: [&str; 6] = ["bin", "doc", "docs", "spec", "test", "tests"];
 /// Files of which names are looked for are read up to this size.
 const MAX_SIZE: usize = 1 << 20;
+/// The settings of a project, which name its roots.
+const PROJECT_FILE: &str = ".mapstack.yaml";
 /// Parts of lines by which one file loads another.
 const ASKS: [&str; 6] = ["salt://", "}}/", "import", "include", "cp.", "source"];
 
 /// The kind of the folder at the top of a tree of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Top {
+pub enum Top {
     /// A formula, which a file says.
     Formula,
     /// Roots of an estate.
@@ -82,7 +85,8 @@ impl Top {
     }
 
     /// True if a path does not matter to Salt, by its name.
-    pub(crate) fn is_unrelated(self, path: &str) -> bool {
+    #[must_use]
+    pub fn is_unrelated(self, path: &str) -> bool {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let is_managed = folders
             .split('/')
@@ -106,8 +110,7 @@ impl Top {
             Top::Around => matches!(first, "doc" | "docs"),
             Top::Roots => false,
         };
-        // The file that names the roots matters to minions.
-        path != crate::inputs::project::FILE
+        path != PROJECT_FILE
             && (first.starts_with('.')
                 || RECORDED.iter().any(|recorded| path.starts_with(recorded))
                 || (!is_managed && is_document())
@@ -117,7 +120,8 @@ impl Top {
 }
 
 /// Splits off served paths that do not matter to Salt, as no file of two states asks for them.
-pub(crate) fn split(
+#[must_use]
+pub fn split(
     paths: Vec<String>,
     states: [&dyn FileServer; 2],
     changed: &ChangedFiles,

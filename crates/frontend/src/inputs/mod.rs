@@ -82,7 +82,6 @@ mod source;
 mod stacks;
 mod state_facts;
 mod states;
-mod unrelated;
 mod unserved_files;
 mod wanted_parts;
 mod watched;

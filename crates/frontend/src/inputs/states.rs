@@ -9,6 +9,7 @@ use mapstack::minion::SaltVersion;
 use mapstack::value::{Key, Value};
 use mapstack::{Engine, Error, ErrorKind, sls_name, yaml};
 use mapstack_fleet::states::{ComparedStates, ShownParts, StatePlans, WantedStates};
+use mapstack_fleet::unrelated::{self, Top};
 use mapstack_fleet::{
     ChangedFiles, Comparison, Departed, Fleet, NamedGroups, Pillars, modules_leave,
 };
@@ -22,7 +23,6 @@ use crate::inputs::flags::{EngineFlags, Input};
 use crate::inputs::functions::{MemoryOf, engine};
 use crate::inputs::minions::pillar_changes;
 use crate::inputs::renamed;
-use crate::inputs::unrelated::{self, Top};
 use crate::inputs::unserved_files::UnservedFiles;
 use crate::inputs::wanted_parts::WantedParts;
 use crate::inputs::{Configured, InputError, Plan, deployed, formulas, pillars};
