@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 pub use mapstack::sanitize;
 #[cfg(feature = "html")]
 use mapstack::value::is_printable;
-use mapstack::value::{commands, is_acting};
+use mapstack::value::{commands, is_acting, is_plain};
 
 use crate::room::Room;
 
@@ -125,7 +125,7 @@ fn is_bad(c: char) -> bool {
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let commands = commands(text);
-    if commands.is_empty() && !text.contains(is_bad) {
+    if commands.is_empty() && (is_plain(text) || !text.contains(is_bad)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -142,7 +142,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| !matches!(c, '\n' | '\t') && !is_printable(c);
     let commands = commands(text);
-    if commands.is_empty() && !text.contains(is_hidden) {
+    if commands.is_empty() && (is_plain(text) || !text.contains(is_hidden)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -159,7 +159,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     const COMMAND: &str = "##[";
     let is_bad = |c: char| c != '\n' && is_acting(c);
-    if !json.contains(is_bad) && !json.contains(COMMAND) {
+    if !json.contains(COMMAND) && (is_plain(json) || !json.contains(is_bad)) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len());

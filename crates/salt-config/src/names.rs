@@ -10,7 +10,8 @@ use super::Kind;
 struct Recorded {
     master: Map,
     minion: Map,
-    proxy: Map,
+    /// The options of proxies that differ from those of minions.
+    of_proxies: Map,
     known: Vec<String>,
 }
 
@@ -25,13 +26,6 @@ static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
             .unwrap_or_default()
     };
     let options = |name: &str| part(name).as_map().cloned().unwrap_or_default();
-    let minion = options("minion");
-    let mut proxy = minion.clone();
-    proxy.extend(
-        options("proxy")
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone())),
-    );
     let known = part("known")
         .as_list()
         .unwrap_or_default()
@@ -40,10 +34,17 @@ static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
         .collect();
     Recorded {
         master: options("master"),
-        minion,
-        proxy,
+        minion: options("minion"),
+        of_proxies: options("proxy"),
         known,
     }
+});
+
+static PROXY: LazyLock<Map> = LazyLock::new(|| {
+    let mut options = RECORDED.minion.clone();
+    let own = RECORDED.of_proxies.iter();
+    options.extend(own.map(|(key, value)| (key.clone(), value.clone())));
+    options
 });
 
 /// The options before any file is read.
@@ -51,7 +52,7 @@ pub(super) fn defaults(kind: Kind) -> &'static Map {
     match kind {
         Kind::Master => &RECORDED.master,
         Kind::Minion => &RECORDED.minion,
-        Kind::Proxy => &RECORDED.proxy,
+        Kind::Proxy => &PROXY,
     }
 }
 
@@ -95,7 +96,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
     let known = |name: &str| {
         recorded.master.contains_key(name)
             || recorded.minion.contains_key(name)
-            || recorded.proxy.contains_key(name)
+            || recorded.of_proxies.contains_key(name)
             || recorded
                 .known
                 .binary_search_by(|known| known.as_str().cmp(name))
@@ -106,7 +107,7 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
         return None;
     }
     let counts = |name: &&str| USED.iter().any(|used| name.starts_with(used));
-    let defaults = [&recorded.master, &recorded.minion, &recorded.proxy]
+    let defaults = [&recorded.master, &recorded.minion, &recorded.of_proxies]
         .into_iter()
         .flat_map(Map::keys);
     let named = recorded

@@ -47,6 +47,6 @@ pub use keyed::Keyed;
 pub use map::{Map, MapKind, Set};
 pub use order::{Incomparable, sort_by_key};
 pub use sent::{sent, text_for_bytes};
-pub use shown::{commands, cut, is_acting};
+pub use shown::{commands, cut, is_acting, is_plain};
 pub use traverse::{EmptyDelimiter, Path, PathStep, Traverse, integer_step, traverse};
 pub use value::{List, Str, Value, ValueKind};

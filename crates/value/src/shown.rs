@@ -44,6 +44,24 @@ pub fn is_acting(c: char) -> bool {
     c.is_control() || turns
 }
 
+/// True if a text is printable ASCII and line breaks, which is quicker to say than that no character of it
+/// [acts](is_acting).
+///
+/// ```
+/// use mapstack_value::is_plain;
+/// assert!(is_plain("a b\n") && !is_plain("\u{1b}[8m") && !is_plain("ü"));
+/// ```
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    // A fold looks at many bytes at once.
+    let has_others = |piece: &[u8]| {
+        piece.iter().fold(false, |has, byte| {
+            has | !matches!(byte, b'\n' | b' '..=b'~')
+        })
+    };
+    !text.as_bytes().chunks(256).any(has_others)
+}
+
 /// The characters that make a text a command to the CI service whose log it is printed to, by their bytes: `::` where a
 /// line begins, and `##[` anywhere.
 ///

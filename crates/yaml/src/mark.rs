@@ -84,8 +84,16 @@ impl Lines {
             return text.len();
         };
         // A byte order mark is not a column.
-        let begin = text.len() - rest.trim_start_matches('\u{feff}').len();
-        let wanted = self.characters_before(text, begin) + mark.column.saturating_sub(1) as usize;
+        let rest = rest.trim_start_matches('\u{feff}');
+        let (begin, column) = (
+            text.len() - rest.len(),
+            mark.column.saturating_sub(1) as usize,
+        );
+        if column < STRIDE / 4 {
+            let found = rest.char_indices().nth(column);
+            return found.map_or(text.len(), |(at, _)| begin + at);
+        }
+        let wanted = self.characters_before(text, begin) + column;
         let stride = self.characters.partition_point(|before| *before <= wanted);
         let stride = stride.saturating_sub(1);
         let before = self.characters.get(stride).copied().unwrap_or_default();

@@ -89,7 +89,17 @@ fn has_stem(name: &str) -> bool {
             false => letters.extend(c.to_lowercase()),
         }
     }
-    STEMS.iter().any(|stem| letters.contains(stem))
+    // Few names have all letters of a stem, and fewer have them in its order.
+    let has = letter_set(&letters);
+    STEMS
+        .iter()
+        .any(|stem| letter_set(stem) & !has == 0 && letters.contains(stem))
+}
+
+/// The letters from `a` to `z` in a text, as bits.
+fn letter_set(text: &str) -> u32 {
+    let letters = text.bytes().filter(u8::is_ascii_lowercase);
+    letters.fold(0, |set, letter| set | 1 << (letter - b'a'))
 }
 
 fn is_secret_word(word: &str) -> bool {
