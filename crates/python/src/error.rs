@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mapstack_python_protocol::{RefusalKind, Span};
+use mapstack_sandbox::protocol::{RefusalKind, Span};
 use mapstack_value::Str;
 
 pub(crate) type Result<T, E = Box<Error>> = std::result::Result<T, E>;

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use fork::Fork;
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     Control, FrameError, Hello, Message, NotedPlace, ProgramReport, SessionEnd, read_frame,
     write_frame,
 };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     FailureKind, Hello, JobFailure, JobOutcome, JobUsage, Names, write_frame,
 };
 

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
 use mapstack_python::walls::{raise_first, raise_last};
-use mapstack_python_protocol::Bounds;
+use mapstack_sandbox::protocol::Bounds;
 
 const VARIABLE: &str = "ATTEMPT";
 const BOUNDS: Bounds = Bounds {

@@ -3,4 +3,5 @@
 mod attacks;
 mod interpreter;
 mod mako;
+mod protocol;
 mod python;

@@ -19,13 +19,16 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     ("loader/src/git/fetch/", "the arguments of git"),
     ("crates/minion/src/error.rs", "the arguments of salt"),
-    ("crates/sandbox/src/find.rs", "the arguments of cargo"),
     (
-        "crates/sandbox/src/once.rs",
+        "crates/sandbox/src/client/find.rs",
+        "the arguments of cargo",
+    ),
+    (
+        "crates/sandbox/src/client/once.rs",
         "the arguments of mapstack-python",
     ),
     (
-        "crates/sandbox/src/process.rs",
+        "crates/sandbox/src/client/process.rs",
         "the arguments of mapstack-python",
     ),
     ("crates/report/src/origin.rs", "a name in printed documents"),

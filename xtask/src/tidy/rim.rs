@@ -30,7 +30,7 @@ const TOUCHES: &[MachineAccess] = &[
             "crates/diagnostic/src/redact/excerpts.rs",
             "crates/salt-config/",
             "loader/",
-            "crates/sandbox/src/process.rs",
+            "crates/sandbox/src/client/process.rs",
         ],
     },
     MachineAccess {
@@ -85,7 +85,7 @@ const TOUCHES: &[MachineAccess] = &[
             "loader/src/git/fetch/",
             "loader/src/mount.rs",
             "mapstack-cli/",
-            "crates/sandbox/src/find.rs",
+            "crates/sandbox/src/client/find.rs",
         ],
     },
     MachineAccess {

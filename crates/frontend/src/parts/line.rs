@@ -7,8 +7,8 @@ use base64::prelude::BASE64_STANDARD;
 use mapstack::share::Outcome;
 use mapstack::value::Value;
 use mapstack_fleet::Report;
-use mapstack_python_protocol::Message as _;
 use mapstack_report::fleet::{FormDocument, MissingKey, ShownMinion};
+use mapstack_sandbox::protocol::Message as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -8,7 +8,7 @@ use mapstack_value::quote_str;
 use super::lexer::{Id, LexerFailure, MakoTemplate, Node, NodeKind, is_word};
 use super::names;
 use super::tags::{FILTERS, Tag};
-use mapstack_python_protocol::Span;
+use mapstack_sandbox::protocol::Span;
 
 /// Python code, and where its lines come from.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use super::names::{self, Idents, Invalid, Signature};
 use super::tags::{self, Tag};
 use crate::error::{Error, SourceSpan};
 use crate::sandbox::span;
-use mapstack_python_protocol::Span;
+use mapstack_sandbox::protocol::Span;
 
 /// The index of a node.
 pub(super) type Id = usize;

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{FunctionAnswer, FunctionJob, JobOutcome, Loader};
+use mapstack_sandbox::protocol::{FunctionAnswer, FunctionJob, JobOutcome, Loader};
 use mapstack_value::{Str, Value};
 use rustpython_vm::builtins::{PyDictRef, PyList, PyStr, PyTuple};
 use rustpython_vm::function::{FuncArgs, KwArgs};

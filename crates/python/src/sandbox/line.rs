@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     Bounds, CommandAnswer, FailureKind, FrameError, FunctionFiles, Job, JobFailure, JobOutcome,
     JobUsage, Loader, Message, Names, NotedPlace, Refusal, SessionMessage, Span, TemplateSource,
     Unit, UnitSource, UnitSpan, read_frame, write_frame,

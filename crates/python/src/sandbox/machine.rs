@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{Bounds, Job, JobOutcome, JobUsage, ModuleJob, Names};
+use mapstack_sandbox::protocol::{Bounds, Job, JobOutcome, JobUsage, ModuleJob, Names};
 use rustpython_vm::builtins::{PyDictRef, PyFunction};
 use rustpython_vm::frozen::FrozenLib;
 use rustpython_vm::{Interpreter, PyObjectRef, Settings, VirtualMachine};

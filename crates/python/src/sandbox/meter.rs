@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use mapstack_python_protocol::Bounds;
+use mapstack_sandbox::protocol::Bounds;
 use rustpython_vm::builtins::{PyStr, PyTypeRef};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 

@@ -21,7 +21,7 @@ mod unfold;
 mod unit;
 mod yaml;
 
-use mapstack_python_protocol::Span;
+use mapstack_sandbox::protocol::Span;
 
 pub(crate) use line::SessionLine;
 pub(crate) use machine::Machine;

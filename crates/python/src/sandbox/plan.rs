@@ -3,7 +3,7 @@
 //! The plan is read from the syntax tree that is compiled, so it is of exactly what would run. Only code that was
 //! proven [pure](super::purity) has one: such code cannot mean anything else by the names of the frame around it.
 
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     Comparison, LookupExpr, MAX_PLAN_DEPTH, MAX_PLAN_VARIABLES, METHODS, PlanStep, Span,
     TemplatePlan,
 };

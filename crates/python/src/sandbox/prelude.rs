@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mapstack_python_protocol::{Bounds, Names, RefusalKind};
+use mapstack_sandbox::protocol::{Bounds, Names, RefusalKind};
 use mapstack_value::{Str, Value};
 use rustpython_vm::builtins::{PyDictRef, PyStr};
 use rustpython_vm::frozen::FrozenLib;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use mapstack_python_protocol::Purity;
+use mapstack_sandbox::protocol::Purity;
 use rustpython_vm::compiler::ast::visitor::{self, Visitor};
 use rustpython_vm::compiler::ast::{
     Alias, Comprehension, ExceptHandler, Expr, ExprAttribute, ExprContext, ModModule, Parameter,

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mapstack_python_protocol::{JobOutcome, RenderJob};
+use mapstack_sandbox::protocol::{JobOutcome, RenderJob};
 use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
-use mapstack_python_protocol::{Lookup, Names, Span};
+use mapstack_sandbox::protocol::{Lookup, Names, Span};
 use mapstack_value::Str;
 use ruff_source_file::SourceFileBuilder;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyDictRef};

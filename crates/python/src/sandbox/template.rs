@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     Chunk, CompileJob, Compiled, CompiledTemplate, JobOutcome, Language, Lookup, Message,
     RefusalKind, TemplateJob, TemplateSource, TracedText,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_python_protocol::Span;
+use mapstack_sandbox::protocol::Span;
 use mapstack_value::Str;
 use rustpython_vm::VirtualMachine;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::sync::Mutex;
 
-use mapstack_python_protocol::Bounds;
+use mapstack_sandbox::protocol::Bounds;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// The system's report of the process's address space; opened while files can be.

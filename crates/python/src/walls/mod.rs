@@ -10,7 +10,7 @@ mod linux;
 
 use std::io;
 
-use mapstack_python_protocol::{Bounds, SandboxPart};
+use mapstack_sandbox::protocol::{Bounds, SandboxPart};
 
 /// Set up the sandbox around all sessions, and report which parts work.
 pub fn raise_first() -> Vec<SandboxPart> {

@@ -228,9 +228,9 @@ mod tests {
     use mapstack_value::{Map, Value};
 
     use super::*;
-    use crate::bridge::CompiledJob;
-    use crate::mako::MakoOptions;
-    use crate::run_as;
+    use crate::client::bridge::CompiledJob;
+    use crate::client::mako::MakoOptions;
+    use crate::client::run_as;
     use mapstack_salt_jinja::{NoHost, request};
 
     const GRAINS: &str = "__grains__";

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mapstack_value::{Str, Value};
 
-use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::outcome::JobOutcome;
+use crate::protocol::codec::{DecodeError, Message, Reader, Writer};
+use crate::protocol::outcome::JobOutcome;
 
 /// Names with their values, in order.
 pub type Names = Vec<(Str, Value)>;
@@ -29,7 +29,7 @@ impl Job {
     /// True if the code is known to see no state of the interpreter, and to leave none in it.
     ///
     /// ```
-    /// use mapstack_python_protocol::{CompileJob, Job, Language};
+    /// use mapstack_sandbox::protocol::{CompileJob, Job, Language};
     /// let (source, name, strict) = ("${a}".into(), None, true);
     /// let job = Job::Compile(CompileJob { language: Language::Mako, source, name, strict });
     /// assert!(job.is_pure());

@@ -2,8 +2,8 @@
 
 use mapstack_value::{Str, Value};
 
-use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::outcome::Span;
+use crate::protocol::codec::{DecodeError, Message, Reader, Writer};
+use crate::protocol::outcome::Span;
 
 /// The output of a template that does nothing but look up and compare what it is given.
 ///
@@ -146,7 +146,7 @@ pub const MAX_PLAN_VARIABLES: usize = 1000;
 
 impl Message for TemplatePlan {
     fn write(&self, out: &mut Writer) {
-        crate::job::write_texts(&self.given, out);
+        crate::protocol::job::write_texts(&self.given, out);
         out.uint(self.variables as u64);
         write_steps(&self.steps, out);
     }

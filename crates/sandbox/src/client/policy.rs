@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::protocol::{Hello, SandboxPart};
 use mapstack_diagnostic::Means;
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{Hello, SandboxPart};
 
 use super::{Interpreter, find, interpreter};
 

@@ -6,16 +6,16 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use fastrand::Rng;
-use mapstack_python_protocol::{
+use crate::protocol::{
     Bounds, Chunk, CommandAnswer, CompileJob, Compiled, FailureKind, Job, JobFailure, JobOutcome,
     JobUsage, Language, Lookup, Message, ModuleJob, SessionMessage, Span, TemplateJob, TracedText,
     Unit, UnitSource, UnitSpan, write_frame,
 };
+use fastrand::Rng;
 use mapstack_value::Value;
 
-use super::client::JobSession;
 use super::process::{Process, Session};
+use super::session::JobSession;
 use super::{Limits, NoHost, find};
 
 const STREAMS: usize = 1000;

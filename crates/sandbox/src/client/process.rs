@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use mapstack_python_protocol::{
+use crate::protocol::{
     Control, FrameError, Hello, Message, ProgramReport, SessionEnd, read_frame, write_frame,
 };
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
-use mapstack_python_protocol::{
+use crate::protocol::{
     FailureKind, Job, JobFailure, NotedPlace, SessionEnd, TracedText, Unit, UnitSource, UnitSpan,
 };
+use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
 use mapstack_value::Str;
 
 use super::{Chunk, Limits, TemplateSource};
@@ -101,7 +101,7 @@ impl Sources {
     pub(super) fn limit(&self, message: String, noted: Option<NotedPlace>) -> JobFailure {
         let start = NotedPlace {
             sent: None,
-            span: mapstack_python_protocol::Span { start: 0, end: 0 },
+            span: crate::protocol::Span { start: 0, end: 0 },
         };
         let at = noted.unwrap_or(start);
         let unit = match at.sent.map(usize::try_from) {
@@ -176,7 +176,7 @@ impl Sources {
     pub(super) fn chunks(&self, printed: &TracedText) -> Result<Vec<Chunk>> {
         let sources: Result<Vec<_>> = printed.units.iter().map(|unit| self.source(unit)).collect();
         let sources = sources?;
-        let chunk = |chunk: &mapstack_python_protocol::Chunk| {
+        let chunk = |chunk: &crate::protocol::Chunk| {
             let unit = chunk.place.unit;
             let (unit, source) = printed
                 .units
@@ -204,7 +204,7 @@ fn stray() -> Box<Error> {
     )
 }
 
-fn within(source: &str, span: mapstack_python_protocol::Span) -> Span {
+fn within(source: &str, span: crate::protocol::Span) -> Span {
     let is_inside = source.get(span.start as usize..span.end as usize).is_some();
     let end = u32::try_from(source.len()).unwrap_or(u32::MAX);
     if is_inside {

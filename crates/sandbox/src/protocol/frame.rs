@@ -25,7 +25,7 @@ pub enum FrameError {
 /// Write a message.
 ///
 /// ```
-/// use mapstack_python_protocol::{read_frame, write_frame};
+/// use mapstack_sandbox::protocol::{read_frame, write_frame};
 /// let mut stream = Vec::new();
 /// write_frame(&mut stream, b"message").unwrap();
 /// assert_eq!(read_frame(&mut &stream[..]).unwrap(), b"message");

@@ -1,6 +1,6 @@
 //! The questions of a job and their answers, so that it can be done again without asking the host again.
 
-use mapstack_python_protocol::{CommandAnswer, Message, SessionMessage};
+use crate::protocol::{CommandAnswer, Message, SessionMessage};
 
 /// Questions with their answers, in order, and how far a repetition has come.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Jobs that are lost with the program that was to do them.
 
-use mapstack_python_protocol::SessionEnd;
+use crate::protocol::SessionEnd;
 
 /// The way in which a job was lost, with or without the program.
 #[derive(Debug)]

@@ -6,11 +6,11 @@
 
 use std::cell::Cell;
 
+use crate::protocol::{Comparison, LookupExpr, METHODS, PlanStep, Span, TemplatePlan};
 use mapstack_pyobject::{
     BinaryOp, Budget, CallArgs, CompareOp, Error, ErrorKind, Interpreter, Limits, Obj, Result,
     binary, compare, get_item, methods, slice,
 };
-use mapstack_python_protocol::{Comparison, LookupExpr, METHODS, PlanStep, Span, TemplatePlan};
 use mapstack_value::Str;
 
 use super::Chunk;
@@ -267,7 +267,7 @@ mod tests {
 
     use super::super::Interpreter;
     use super::super::bridge::CompiledJob;
-    use crate::mako::MakoOptions;
+    use crate::client::mako::MakoOptions;
     use mapstack_salt_jinja::{NoHost, RenderResult, Request, request};
 
     fn asked(source: &str) -> Request<'static> {

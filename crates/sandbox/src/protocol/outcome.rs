@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use mapstack_value::{Str, Value};
 
-use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::job::{Names, read_names, write_names, write_texts};
-use crate::plan::TemplatePlan;
+use crate::protocol::codec::{DecodeError, Message, Reader, Writer};
+use crate::protocol::job::{Names, read_names, write_names, write_texts};
+use crate::protocol::plan::TemplatePlan;
 
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq)]

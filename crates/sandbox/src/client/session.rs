@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{
+use crate::protocol::{
     Bounds, CommandAnswer, FailureKind, FrameError, FunctionAnswer, Job, JobFailure, JobOutcome,
     JobUsage, Message, Names, Refusal, RefusalKind, SessionEnd, SessionMessage,
 };
+use mapstack_pyobject::{Error, ErrorKind, Result};
 use mapstack_value::Value;
 
 use super::failure::{Sources, class, of_ending};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::protocol::{FunctionFiles, Loader, TemplateSource};
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{FunctionFiles, Loader, TemplateSource};
 use mapstack_value::{Str, Value};
 
 /// Access of code to the outside: templates by path, and `salt[...]` functions.

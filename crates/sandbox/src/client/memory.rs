@@ -9,15 +9,15 @@ use std::cell::Cell;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use mapstack_pyobject::Result;
-use mapstack_python_protocol::{
+use crate::protocol::{
     CommandAnswer, FailureKind, FunctionJob, Job, JobOutcome, JobUsage, Message, SessionMessage,
 };
+use mapstack_pyobject::Result;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::Limits;
-use super::client::JobSession;
+use super::session::JobSession;
 
 /// A job that was done.
 #[derive(Debug)]
@@ -207,11 +207,11 @@ fn is_same(one: &CommandAnswer, other: &CommandAnswer) -> bool {
 mod tests {
     use std::time::Instant;
 
-    use mapstack_python_protocol::{FunctionFiles, Loader, TemplateSource};
+    use crate::protocol::{FunctionFiles, Loader, TemplateSource};
     use mapstack_value::{Str, Value};
 
     use super::*;
-    use crate::{Host, Interpreter, NoHost, client};
+    use crate::client::{Host, Interpreter, NoHost, session};
 
     /// A host with one module of grains.
     struct Grains(&'static str);
@@ -300,7 +300,7 @@ mod tests {
             let recalled =
                 |limits: &Limits| recalled(&mut JobSession::new(&host, limits, &job)).unwrap();
             assert_eq!(recalled(&limits), None, "{code}");
-            let _ = client::perform(&Interpreter::new(), &host, &limits, &job);
+            let _ = session::perform(&Interpreter::new(), &host, &limits, &job);
             let Some(JobOutcome::Failed { failure, .. }) = recalled(&limits) else {
                 panic!("{code} is not kept");
             };

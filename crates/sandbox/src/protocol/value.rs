@@ -3,7 +3,7 @@
 use mapstack_value::{Int, Key, Map, MapKind, Set, Value};
 use rmp::Marker;
 
-use crate::codec::{DecodeError, Message, Reader, Writer};
+use crate::protocol::codec::{DecodeError, Message, Reader, Writer};
 
 /// The deepest nesting of a value.
 const MAX_DEPTH: usize = 256;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mapstack_python_protocol::{
+use mapstack_sandbox::protocol::{
     Bounds, Chunk, CommandAnswer, Comparison, CompileJob, Compiled, CompiledTemplate, Control,
     DecodeError, FailureKind, FrameError, FunctionAnswer, FunctionFiles, FunctionJob, Hello,
     HelloError, Job, JobFailure, JobOutcome, JobUsage, Language, Loader, Lookup, LookupExpr,

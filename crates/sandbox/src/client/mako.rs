@@ -15,15 +15,15 @@
 
 use std::sync::Arc;
 
+use crate::protocol::{Job, TemplateJob};
 use mapstack_pyobject::{Error, ErrorKind, Result, TemplatePlace};
-use mapstack_python_protocol::{Job, TemplateJob};
 use mapstack_value::{Str, Value};
 
-use crate::{Host, Limits, SessionOutcome, alone};
+use crate::client::{Host, Limits, SessionOutcome, alone};
 
-pub use crate::Chunk;
-pub use crate::bridge::{attempt_as, render_as};
-pub use mapstack_python_protocol::Lookup;
+pub use crate::client::Chunk;
+pub use crate::client::bridge::{attempt_as, render_as};
+pub use crate::protocol::Lookup;
 
 /// The options for reading a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::protocol::{CompileJob, Compiled, Job, JobOutcome, Language, Names, Purity};
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{CompileJob, Compiled, Job, JobOutcome, Language, Names, Purity};
 use mapstack_value::Str;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::{Interpreter, Limits, client};
+use super::{Interpreter, Limits, session};
 
 /// Name, text, language, and whether names are strict.
 type Key = (Option<Str>, Arc<str>, Language, bool);
@@ -53,7 +53,7 @@ pub(super) fn of(
     if let Some(found) = KEPT.get(&key) {
         return Ok(found);
     }
-    let JobOutcome::Compiled(compiled) = client::alone(interpreter, limits, &Job::Compile(job))??
+    let JobOutcome::Compiled(compiled) = session::alone(interpreter, limits, &Job::Compile(job))??
     else {
         return Err(Error::new(
             ErrorKind::Nested,

@@ -1,13 +1,11 @@
 //! Functions of the modules that a tree ships, such as `salt://_modules/*.py`.
 
+use crate::protocol::{FunctionAnswer, FunctionFiles, FunctionJob, Job, Loader, RenderJob};
 use mapstack_pyobject::{Error, ErrorKind, Result};
-use mapstack_python_protocol::{
-    FunctionAnswer, FunctionFiles, FunctionJob, Job, Loader, RenderJob,
-};
 use mapstack_value::{Str, Value};
 
 use super::bridge::{Bridge, limits};
-use super::{Host, Interpreter, SessionOutcome, TemplateSource, client};
+use super::{Host, Interpreter, SessionOutcome, TemplateSource, session};
 use mapstack_salt_jinja::{Request, Vm};
 
 /// The questions of a tree's modules besides functions.
@@ -82,7 +80,7 @@ fn perform<J>(
         bridge: Bridge::without_templates(vm),
         tree,
     };
-    match client::perform(interpreter, &host, &limits(bounds), &job_of(job))? {
+    match session::perform(interpreter, &host, &limits(bounds), &job_of(job))? {
         SessionOutcome::Function { answer, changed } => Ok((answer, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Value { .. } | SessionOutcome::Text { .. } => Err(Error::new(

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mapstack_python_protocol::{FrameError, Hello, SessionEnd, read_frame, write_frame};
+use crate::protocol::{FrameError, Hello, SessionEnd, read_frame, write_frame};
 
 use super::lost::LostJob;
 
@@ -206,13 +206,13 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use mapstack_python_protocol::{Bounds, Job, JobOutcome, Message, ModuleJob, SessionMessage};
+    use crate::protocol::{Bounds, Job, JobOutcome, Message, ModuleJob, SessionMessage};
 
     use super::*;
 
     #[test]
     fn a_program_does_its_jobs_and_ends() {
-        let mut process = Process::start(&crate::find::find().unwrap(), false).unwrap();
+        let mut process = Process::start(&crate::client::find::find().unwrap(), false).unwrap();
         assert_eq!(process.hello.walls.len(), 3);
         let bounds = Bounds {
             fuel: 1000,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result};
 use mapstack_value::{Str, Value};
 
-use mapstack_python_protocol::{
+use crate::protocol::{
     CompileJob, Compiled, FunctionFiles, Job, Language, Loader, Lookup, ModuleJob, Names,
     TemplateJob,
 };
 
 use super::{
-    Chunk, Host, Interpreter, Limits, SessionOutcome, TemplateSource, client, compiled, plan,
+    Chunk, Host, Interpreter, Limits, SessionOutcome, TemplateSource, compiled, plan, session,
 };
-use crate::mako::MakoOptions;
+use crate::client::mako::MakoOptions;
 use mapstack_salt_jinja::Output;
 use mapstack_salt_jinja::ast::{Span, Template};
 use mapstack_salt_jinja::{self as jinja, OutputOrigin, RenderResult, Vm};
@@ -27,7 +27,7 @@ use mapstack_salt_jinja::{call_by_name, is_salt};
 /// the template.
 ///
 /// # Errors
-/// As [`mako::render`](crate::mako::render).
+/// As [`mako::render`](crate::client::mako::render).
 ///
 /// ```no_run
 /// use mapstack_salt_jinja::{NoHost, Request, request};
@@ -154,7 +154,7 @@ impl<'a> CompiledJob<'a> {
             lookup: options.lookup,
         };
         let job = Job::Template(job);
-        match client::perform(self.interpreter, &bridge, &self.limits, &job) {
+        match session::perform(self.interpreter, &bridge, &self.limits, &job) {
             Ok(SessionOutcome::Text {
                 text,
                 chunks,
@@ -207,7 +207,7 @@ pub fn run_as(
         lookup: Lookup::None,
     };
     let job = Job::Module(job);
-    match client::perform(interpreter, &bridge, &limits, &job)? {
+    match session::perform(interpreter, &bridge, &limits, &job)? {
         SessionOutcome::Value { value, changed } => Ok((value, changed)),
         SessionOutcome::Failed { error, .. } => Err(error),
         SessionOutcome::Text { .. } | SessionOutcome::Function { .. } => Err(Error::new(
@@ -239,7 +239,7 @@ pub(crate) fn alone(host: &dyn Host, limits: &Limits, mut job: Job) -> Result<Se
         }
         Job::Compile(_) | Job::Function(_) | Job::Render(_) => {}
     }
-    client::perform(&interpreter, host, limits, &job)
+    session::perform(&interpreter, host, limits, &job)
 }
 
 /// The values that code is given.

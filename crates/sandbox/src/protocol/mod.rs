@@ -1,8 +1,7 @@
 //! The messages between the command and the program that runs Mako and Python templates.
 //!
-//! The crate does not know about interpreters, processes, files or templates.
-//!
-#![doc = include_str!("../README.md")]
+//! The program, `mapstack-python`, holds a Python interpreter in a sandbox of the operating system. The two sides
+//! exchange frames of bounded length, each of which is one message in MessagePack's encoding.
 //!
 //! | channel | from the command | from the program |
 //! |---|---|---|
@@ -13,7 +12,7 @@
 //! refuses what is left over behind a message.
 //!
 //! ```
-//! use mapstack_python_protocol::{CommandAnswer, Message};
+//! use mapstack_sandbox::protocol::{CommandAnswer, Message};
 //! use mapstack_value::Value;
 //! let answer = CommandAnswer::Value(Ok(Value::from_iter([1, 2])));
 //! let bytes = answer.to_bytes();

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::VERSION;
-use crate::codec::{DecodeError, Message, Reader, Writer};
-use crate::outcome::Span;
+use crate::protocol::VERSION;
+use crate::protocol::codec::{DecodeError, Message, Reader, Writer};
+use crate::protocol::outcome::Span;
 
 /// Stands before everything else that the program says, in every version.
 const MAGIC: &str = "mapstack-python";
@@ -165,7 +165,7 @@ pub struct SessionEnd {
 /// A place that a job noted when it came there, for the case that its process ends.
 ///
 /// ```
-/// use mapstack_python_protocol::{NotedPlace, Span};
+/// use mapstack_sandbox::protocol::{NotedPlace, Span};
 /// let [first, last] = [None, Some(2)].map(|sent| NotedPlace { sent, span: Span { start: 7, end: 9 } });
 /// let row = [first.to_bytes(), last.to_bytes()].concat();
 /// assert_eq!(NotedPlace::last(&row), Some(last));
