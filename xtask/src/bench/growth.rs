@@ -185,6 +185,7 @@ fn ignored_sections(n: usize) -> Files {
     vec![
         ("master".to_owned(), master.to_owned()),
         ("dev/top.sls".to_owned(), sections),
+        ("pillar/p.sls".to_owned(), "k: 1\n".to_owned()),
     ]
 }
 
