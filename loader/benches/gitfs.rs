@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Prints one JSON object of median nanoseconds: `open` for opening the repository and reading each
-//! file once, `again` for reading each file once more, `miss` for 50 files that are not there. The
+//! file once, `again` for reading each file once more, `miss` for 50 files that do not exist. The
 //! repository is packed by the program `git`; without it, objects lie in a file each.
 
 use std::hint::black_box;

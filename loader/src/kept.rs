@@ -113,7 +113,7 @@ impl KeptFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for so many bytes.
+    /// Room for this many bytes.
     fn with_room(&self, bytes: usize) -> MutexGuard<'_, KnownFileMap> {
         let mut known = self.known();
         known.bytes += bytes;

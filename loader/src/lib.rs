@@ -199,7 +199,7 @@ pub enum LoadError {
     },
     /// The path leads out of every directory that is read.
     #[error(
-        "{} lies outside of the directories that are read{}",
+        "{} is outside of the directories that are read{}",
         path.display(),
         leads_to.as_ref().map(|real| format!(": it leads to {}", real.display())).unwrap_or_default()
     )]

@@ -1,4 +1,4 @@
-//! The record of what was asked of a file server.
+//! The record of accesses to a file server.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct FileRead {
 }
 
 impl FileRead {
-    /// The saltenv of files that were named by an absolute path and lie below no root; their paths are local ones.
+    /// The saltenv of files outside of all roots, which are named by an absolute path on the machine.
     pub const OF_NO_SALTENV: &'static str = "";
 
     /// True if the file lies below no root.
@@ -51,7 +51,7 @@ impl TreeReads {
         }
     }
 
-    /// The paths so far, which are forgotten.
+    /// Take the paths recorded so far.
     #[must_use]
     pub fn take(&self) -> BTreeSet<PathBuf> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

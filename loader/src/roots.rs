@@ -137,7 +137,7 @@ impl Roots {
     }
 
     /// Serve what lies outside a root but is linked from inside it, as Salt does unless
-    /// `fileserver_followsymlinks` is off. Here it is off unless it is asked for.
+    /// `fileserver_followsymlinks` is off. Here it is off unless it is requested.
     #[must_use]
     pub fn follow_outside_links(mut self, follow: bool) -> Self {
         self.follow_outside_links = follow;
@@ -168,7 +168,7 @@ impl Roots {
 
     /// Neither serve nor list some files (Salt: `salt.fileserver.is_file_ignored`).
     ///
-    /// As in Salt, what is asked for is looked up by its path on disk, what is listed by its path
+    /// As in Salt, what is requested is looked up by its path on disk, what is listed by its path
     /// below the root.
     #[must_use]
     pub fn ignore(mut self, ignored: NamePatterns) -> Self {

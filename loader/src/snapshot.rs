@@ -48,7 +48,7 @@ const MAX_BYTES: usize = 512 << 20;
 const MAX_MISSING: usize = 50_000;
 
 impl<F: FileServer> Snapshot<F> {
-    /// Nothing was asked for yet.
+    /// Nothing was requested yet.
     pub fn new(files: F) -> Self {
         Snapshot {
             files,

@@ -185,7 +185,7 @@ impl FileTree {
     }
 
     /// Serve the folders of a checkout at their deployed paths. All of them may be read. Directories that are added
-    /// later can be named by them. Patterns and listings give the paths as they were asked for; the places of files that
+    /// later can be named by them. Patterns and listings give the paths as they were requested; the places of files that
     /// were read are local.
     ///
     /// ```
@@ -433,9 +433,9 @@ impl FileTree {
         seen: &mut usize,
     ) -> Result<Vec<String>, LoadError> {
         let (matcher, hidden) = (Fnmatch::new(pattern), pattern.starts_with('.'));
-        let is_meant = |name: &str| name.starts_with('.') == hidden && matcher.matches(name);
+        let is_match = |name: &str| name.starts_with('.') == hidden && matcher.matches(name);
         let names = self.listed(directory, seen)?.unwrap_or_default();
-        Ok(names.into_iter().filter(|name| is_meant(name)).collect())
+        Ok(names.into_iter().filter(|name| is_match(name)).collect())
     }
 
     /// All names in a directory, in no order; `None` if it is not a directory.

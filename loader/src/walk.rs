@@ -29,9 +29,9 @@ pub(crate) struct RootWalk<'r> {
     pub(crate) entries: usize,
     /// The directories that lead here, by their paths without links; none is entered again.
     pub(crate) above: Vec<PathBuf>,
-    /// The names that are not served, if they are asked for.
+    /// The names that are not served, if they are requested.
     pub(crate) unserved: Option<Vec<Unserved>>,
-    /// The links and their targets, if they are asked for.
+    /// The links and their targets, if they are requested.
     pub(crate) links: Option<Vec<Link>>,
 }
 

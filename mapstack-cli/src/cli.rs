@@ -55,7 +55,7 @@ pub struct Invocation {
     pub asked: RequestedWork,
 }
 
-/// The work that is asked for.
+/// The work that is requested.
 pub enum RequestedWork {
     /// Print the version, and with `verbose` the state of `mapstack-python`.
     Version { verbose: bool },
@@ -219,7 +219,7 @@ impl Command {
         })
     }
 
-    /// Take what flags do not say from the project around the directory at hand.
+    /// Take what flags do not say from the project around the current directory.
     pub fn complete(
         &mut self,
         secrets: &SecretFlags,

@@ -9,7 +9,7 @@ pub struct Output {
     /// Output format
     #[arg(short = 'o', long = "output", visible_alias = "format", value_enum, default_value_t = Format::Yaml, value_name = "FORMAT")]
     pub format: Format,
-    /// Print only the value under a key, with : between steps
+    /// Print only the value under a key, with : between its parts
     #[arg(long, value_name = "KEY")]
     pub get: Option<String>,
 }

@@ -50,12 +50,12 @@ impl Verb {
     }
 }
 
-/// Make the type of what was asked for, and the list of verbs, in the order of the help.
+/// Make the type of what was requested, and the list of verbs, in the order of the help.
 macro_rules! verbs {
     ($($group:literal {
         $($(#[$attribute:meta])* $name:literal => $variant:ident($arguments:ty), $about:literal;)*
     })*) => {
-        /// The verb that was asked for.
+        /// The verb that was requested.
         #[derive(Debug)]
         pub enum Command {
             $($($(#[$attribute])* $variant($arguments),)*)*
@@ -85,13 +85,13 @@ verbs! {
         "render" => Render(Render), "Render an sls file or a managed file: its text, or the data of an sls";
         "stack" => Stack(Stack), "Merge the layers of given source definitions and print them (salt: map.stack)";
         "tofs" => Tofs(Tofs), "Print the salt:// candidates of a file, best first (salt: map.tofs)";
-        "fleet" => Fleet(Box<FleetArgs>), "Print the configuration of many minions at once, or who has which value of it";
+        "fleet" => Fleet(Box<FleetArgs>), "Print the configuration of many minions at once, or which minions have which value";
     }
     "Why" {
         "explain" => Explain(Box<Explain>),
             "Show where each value comes from: the layer, the file and line, and what it overrode";
         "sources" => Sources(Sources), "List every path tried, in order: hit or miss, and the matcher that asked";
-        "parse" => Parse(Parse), "Explain how a source definition is understood";
+        "parse" => Parse(Parse), "Explain the parts of a source definition";
         "config" => Config(ConfigArgs),
             "Print the options of a master's or minion's configuration, and which file set them";
     }
@@ -101,11 +101,11 @@ verbs! {
         "watch" => Watch(Box<Watch>), "Show what each change to a file does, as it happens";
         "test" => Test(Box<Test>), "Compare formulas with their recorded expectations, or record them";
         "lint" => Lint(Box<Lint>), "Find mistakes in formulas and pillars: dead files, YAML traps, plain secrets";
-        "convert" => Convert(Box<Convert>), "Turn a formula's map.jinja into layers of map.data, if nothing changes by it";
+        "convert" => Convert(Box<Convert>), "Turn a formula's map.jinja into layers of map.data, if all results stay the same";
     }
     "Setting up" {
         "init" => Init(Init), "Write a .mapstack.yaml with the roots and minions found in this checkout";
-        "minions" => Minions(Minions), "List the minions of this checkout, and what is assumed of them";
+        "minions" => Minions(Minions), "List the minions of this checkout, and the grains that are assumed";
         "platforms" => Platforms(Platforms), "List the built-in platforms, or print one's minion";
         "schema" => Schema(Box<Schema>), "Make a JSON Schema of a formula's layers, or of pillars";
         #[cfg(feature = "fetch")]

@@ -460,7 +460,7 @@ fn every_variable_that_templates_import_is_compared() {
     for (flags, status) in [
         ("--get agent:service", 1),
         ("--get agent:password", 0),
-        // One variable is asked for.
+        // One variable is requested.
         ("--var web", 0),
         ("--var agent", 1),
     ] {

@@ -126,7 +126,7 @@ fn states_that_are_refused_are_a_change() {
         "new/fw.sls",
         b"fw: {test.nop: [{require: [{file: sshd_conf}]}]}\n",
     );
-    let now = "states are refused now\n  + new/fw.sls:1:29: 'require' names 'file: sshd_conf', which is not there";
+    let now = "states are refused now\n  + new/fw.sls:1:29: 'require' names 'file: sshd_conf', which does not exist";
     assert_line(tree.path(), LINE, 1, now, "");
     tree.write(
         "old/fw.sls",
@@ -141,7 +141,7 @@ fn states_that_are_refused_are_a_change() {
 }
 
 const BOTH: &str =
-    "states are refused in both states of the files; each sls that compiles alone is compared\n";
+    "states do not compile, before and after; each sls that compiles alone is compared\n";
 
 #[test]
 fn of_an_sls_that_is_refused_in_both_states_nothing_is_said() {

@@ -215,7 +215,7 @@ fn what_other_parts_of_the_pillar_may_set_is_a_warning() {
         let tree = unset();
         tree.write("pillar/web.sls", with_pkg.as_bytes());
         tree.write(path, text.as_bytes());
-        let out = "it looks up 'app' in the pillar, which is not there";
+        let out = "it looks up 'app' in the pillar, which is missing";
         assert_line(tree.path(), "lint", 0, out, "1 warning");
     }
     // Real minions lack it all the same, but what only some lack may be meant so.
@@ -494,16 +494,10 @@ fn a_file_is_proposed_once() {
 }
 
 #[test]
-fn what_is_said_to_lie_elsewhere_is_empty() {
+fn absent_sls_are_empty() {
     let tree = checkout();
     tree.write(".mapstack.yaml", b"absent: [private.*]\n");
-    assert_line(
-        tree.path(),
-        "pillar web1",
-        0,
-        "x: 1",
-        "empty where they are missing",
-    );
+    assert_line(tree.path(), "pillar web1", 0, "x: 1", "empty if missing");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn what_is_wrong_is_reported_and_the_rest_explained() {
             "explain pillar --pillar minion.yaml",
             2,
             "",
-            "nothing is compiled",
+            "not compiled and cannot be explained",
         ),
     ] {
         assert_line(tree.path(), &format!("{line} {FACTS}"), status, out, err);

@@ -115,7 +115,7 @@ fn older_versions_of_salt_are_followed() {
         );
         assert_eq!(low.status, Some(status), "{}", low.stderr);
         let list = highstate(&tree, &format!("bad --salt-version {version}"));
-        assert!(list.stderr.contains("is not there"), "{}", list.stderr);
+        assert!(list.stderr.contains("does not exist"), "{}", list.stderr);
     }
 }
 

@@ -86,7 +86,7 @@ fn unknown_names_are_reported() {
     let tree = tree();
     for (what, status, said) in [
         ("nope.yaml", 2, "the file does not exist"),
-        ("elsewhere.yaml", 2, "lies below none of the roots"),
+        ("elsewhere.yaml", 2, "is below none of the roots"),
         ("shs:port", 2, "did you mean 'ssh'?"),
         ("grains:os_famly", 1, "did you mean 'os_family'?"),
         ("grains:", 1, "no minion has a grain ''"),

@@ -305,7 +305,7 @@ fn what_lacks_facts_and_folders_left_out_are_said() {
         ran.stderr,
         "not looked at: tools (no parameters/, map.jinja or init.sls; name it to have it checked)\n\
          nothing found in 1 formula (1 file: 1 sls file), on 47 minions; \
-         1 file in need of facts that no minion here has\n"
+         1 file that needs facts of other minions\n"
     );
     let ran = run_line(tree.path(), "lint --root r -o json");
     assert!(
@@ -832,7 +832,7 @@ fn only_what_is_new_since_a_revision_is_shown() {
         "1 finding that HEAD has as well is not shown",
     );
     assert!(out.contains("pillar/a.sls:2"), "{out}");
-    // So is all of a formula that was not there.
+    // So is all of a formula that did not exist.
     tree.write(
         "salt/db/parameters/defaults.yaml",
         b"values: {mode: 0600}\n",

@@ -966,7 +966,7 @@ fn templates_of_makostack_come_from_allowed_directories_alone() {
     let refused = run(tree.path(), &args);
     assert!(!refused.stdout.contains("y: 2"), "{}", refused.stdout);
     assert!(
-        refused.stderr.contains("lies outside of the directories"),
+        refused.stderr.contains("is outside of the directories"),
         "{}",
         refused.stderr
     );
@@ -1143,7 +1143,7 @@ fn no_file_outside_is_read_unless_its_directory_is_allowed() {
         let refused = run(tree.path(), &args);
         assert_eq!((refused.status, &*refused.stdout), (Some(1), ""), "{stack}");
         assert!(
-            refused.stderr.contains("lies outside of the directories"),
+            refused.stderr.contains("is outside of the directories"),
             "{}",
             refused.stderr
         );

@@ -245,7 +245,7 @@ fn the_schema_of_the_file_has_what_its_reader_reads() {
             ran.stderr
         );
     }
-    // The reader names its keys where it is asked for another one.
+    // The reader lists its keys if a key is unknown.
     let refusal = ran("nothing: 1").stderr;
     let (_, keys) = refusal.split_once("a .mapstack.yaml has ").expect("a note");
     let keys: Vec<&str> = keys.lines().next().unwrap().split(", ").collect();

@@ -210,7 +210,7 @@ fn the_exit_status_says_how_it_went() {
         (
             "test --root salt --expectations gone",
             1,
-            "no file lies below salt://gone/",
+            "salt://gone/ has no files",
         ),
         (
             "test ssh --root salt --expectations nowhere",
@@ -594,8 +594,7 @@ fn whose_the_files_of_platforms_are_has_to_be_clear() {
     let ran = run_line(tree.path(), "test --root .");
     assert_eq!(ran.status, Some(1), "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("nothing says of which formula")
-            && ran.stderr.contains("name the formula"),
+        ran.stderr.contains("the formula of the") && ran.stderr.contains("name the formula"),
         "{}",
         ran.stderr
     );

@@ -638,7 +638,7 @@ fn slips_are_named_and_pillars_of_command_lines_win() {
             "sources f",
             0,
             "defaults.yaml",
-            "f/map.jinja reads files by itself",
+            "f/map.jinja does not use them",
         ),
         (
             "render salt/f/parameters/defaults.yaml",

@@ -120,7 +120,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// A strategy that does not exist was asked for; the merge went on as if it were `none`.
+/// A strategy that does not exist was requested; the merge went on as if it were `none`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "unknown merge strategy {}: mappings are merged recursively and lists replaced, whatever merge_lists says; \

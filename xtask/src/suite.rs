@@ -131,7 +131,7 @@ impl Suite {
         directory().join(format!("{}-suite", self.package.trim_end_matches('2')))
     }
 
-    /// The unpacked source distribution, fetched if it is not there yet.
+    /// The unpacked source distribution, fetched if it does not exist yet.
     fn fetch(&self, sh: &Shell) -> Result<PathBuf> {
         let (python, home, package) = (python(sh)?, self.home(), self.package);
         let code =

@@ -2,7 +2,7 @@
 //!
 //!     bench-templates DIRECTORY                             every template, as one JSON object
 //!     bench-templates DIRECTORY names                       the names of the templates
-//!     bench-templates DIRECTORY ENGINE TEMPLATE TURNS WORK  one template so many times, for a profiler; the work is
+//!     bench-templates DIRECTORY ENGINE TEMPLATE TURNS WORK  one template this many times, for a profiler; the work is
 //!                                                           `render` or `parse`
 //!
 //! Templates are parsed before the clock runs. What `context.json` says are their variables, which each render of

@@ -1,4 +1,4 @@
-//! The states and managed files of a formula's sls, in both states of the files.
+//! The states and managed files of a formula's sls, before and after the conversion.
 
 use mapstack::minion::Minion;
 use mapstack::value::{Key, Map, Value};
@@ -8,7 +8,7 @@ use mapstack_fleet::changes;
 use mapstack_states::compile::is_requisite;
 use mapstack_states::{Gatherer, TopOptions};
 
-/// One state of the files, with what minions share in it.
+/// One side of the conversion, with the results that minions share.
 pub(crate) struct ConvertedSide<'e> {
     gatherer: Gatherer<'e>,
     files: SharedFiles<'e>,
@@ -36,7 +36,7 @@ impl<'e> ConvertedSide<'e> {
 
     /// The states of an sls, with those that it includes.
     ///
-    /// `is_empty` is for a map that was nothing and is an empty mapping: both are the same then.
+    /// `is_empty` is true for a map that was `None` and is now an empty mapping; the two are then equal.
     pub fn given(&self, minion: &Minion, saltenv: &str, sls: &str, is_empty: bool) -> SlsStates {
         let compiled = self
             .gatherer
@@ -63,11 +63,11 @@ impl<'e> ConvertedSide<'e> {
     }
 }
 
-/// The kind of an error. Errors of statements that moved to post-map.jinja are those of a template now.
+/// The kind of an error. Statements that moved to `post-map.jinja` now fail with the errors of a template.
 pub(crate) fn kind_of(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Undefined => format!("{:?}", ErrorKind::Template),
-        // The words of a refusal say which one it is, and the names after them what it refuses.
+        // The first words of a refusal are its kind; the names after them are its subject.
         ErrorKind::DataSource => {
             let message = &error.diagnostic().message;
             let words = message.split(['\'', '`', ':']).next();
@@ -77,7 +77,7 @@ pub(crate) fn kind_of(error: &Error) -> String {
     }
 }
 
-/// A chunk without what differs by itself: the number of its place, and the arguments of `map.data`.
+/// A chunk without the parts that always differ: the number of its place, and the arguments of `map.data`.
 fn comparable(chunk: &Value, is_empty: bool) -> Value {
     match chunk {
         Value::Map(map) => {
@@ -164,7 +164,7 @@ fn with_sorted_requisites(chunk: &Value) -> Value {
     sorted.collect::<Map>().into()
 }
 
-/// True if two chunks are of one state, whatever its arguments.
+/// True if two chunks belong to one state, even if their arguments differ.
 fn is_same_state(a: &Value, b: &Value) -> bool {
     let identity = |chunk: &Value| {
         let chunk = chunk.as_map()?;

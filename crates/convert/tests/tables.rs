@@ -198,7 +198,7 @@ fn what_is_no_layer_is_refused() {
         ),
         (
             "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, merge=salt['config.get']('ntp', {}, merge='recurse')) %}",
-            "merges what it finds",
+            "it merges the value of",
         ),
         (
             "{% set ntp = salt['grains.filter_by']({'b': {'x': 1}}, *x) %}",

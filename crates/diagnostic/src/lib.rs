@@ -15,7 +15,7 @@ mod words;
 
 pub use error::{Error, Result};
 pub use means::Means;
-pub use message::{Cause, Diagnostic, Distinct, ErrorKind, Severity, Step, told};
+pub use message::{Cause, Diagnostic, Distinct, ErrorKind, Severity, Step, message_text};
 pub use place::{KeyedText, Place, line_and_column};
 pub use sanitize::{is_acting, named, sanitize};
 pub use suggest::nearest;

@@ -258,31 +258,31 @@ impl Diagnostic {
         shorten(&mut redacted.message);
         redacted.cause = self.cause.clone().filter(|cause| cause.is_free_of(secrets));
         let texts = redacted.notes.iter_mut().chain(&mut redacted.help);
-        texts.for_each(|text| *text = told(text, secrets));
+        texts.for_each(|text| *text = message_text(text, secrets));
         let is_of_facts = self.kind == ErrorKind::Facts;
         let mut star =
             |place: &mut Place| place.source = known.of(&place.source, is_of_facts, secrets);
         redacted.place.iter_mut().for_each(&mut star);
         for step in &mut redacted.trace {
-            step.what = told(&step.what, secrets);
+            step.what = message_text(&step.what, secrets);
             star(&mut step.place);
         }
         redacted
     }
 }
 
-/// A text as a message tells it: without secrets, and short enough to be read.
+/// A text for a message: without secrets, and shortened.
 ///
 /// ```
 /// use mapstack_diagnostic::redact::Secrets;
 /// let secrets = Secrets::without_digests();
-/// assert!(mapstack_diagnostic::told(&"x".repeat(1_000_000), &secrets).len() < 5_000);
+/// assert!(mapstack_diagnostic::message_text(&"x".repeat(1_000_000), &secrets).len() < 5_000);
 /// ```
 #[must_use]
-pub fn told(text: &str, secrets: &Secrets) -> String {
-    let mut told = secrets.scrubbed(text);
-    shorten(&mut told);
-    told
+pub fn message_text(text: &str, secrets: &Secrets) -> String {
+    let mut text = secrets.scrubbed(text);
+    shorten(&mut text);
+    text
 }
 
 fn shorten(text: &mut String) {

@@ -65,7 +65,7 @@ impl Place {
     }
 
     /// The place of the last of some keys in a text that is YAML or a template of such: each follows the one
-    /// before, at the start of a line, or is an item of a list. Those that are not there are left out.
+    /// before, at the start of a line, or is an item of a list. Those that do not exist are left out.
     ///
     /// ```
     /// let text = "base:\n  '*':\n    - match: grain\n    - web\n";

@@ -32,7 +32,7 @@ pub enum CaseOutcome {
     Fails(Error),
     /// Nothing was run, for this reason.
     Skipped(String),
-    /// The file says now what came out; before it said something else, or was not there.
+    /// The file says now what came out; before it said something else, or did not exist.
     Written {
         /// True if there was a file.
         was_there: bool,

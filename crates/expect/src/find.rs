@@ -10,7 +10,7 @@ use crate::files::{entries, name};
 use crate::recorded::ExpectationForm;
 use crate::{Kitchen, Repository};
 
-/// A file with what a formula should make on a minion.
+/// A file with the expected result of a formula on a minion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
     /// The formula.
@@ -23,12 +23,12 @@ pub struct Expectation {
     pub name: String,
     /// The folder of the test suite, and the repository with its `kitchen.yml`.
     pub suite: Option<(String, PathBuf)>,
-    /// A directory of the repository that the file belongs to.
+    /// A directory of the repository that has the file.
     pub home: PathBuf,
 }
 
 impl Expectation {
-    /// The repository that everything the file names has to lie in.
+    /// The repository. All paths in the file must be inside it.
     ///
     /// # Errors
     /// As [`Repository::around`].
@@ -42,13 +42,13 @@ impl Expectation {
 pub struct ExpectationPlaces<'p> {
     /// The directories that the file server serves.
     pub roots: &'p [PathBuf],
-    /// Directories that were named; the usual places do not count then.
+    /// Directories that were named, in place of the usual ones.
     pub named: &'p [PathBuf],
-    /// The formulas that may be meant.
+    /// The formulas to look for.
     pub formulas: &'p [String],
-    /// True if these are all there are, so that expectations of others are of formulas that are gone.
+    /// True if these are all formulas, so that expectations of another one belong to a removed formula.
     pub every: bool,
-    /// Of these, the ones with a state `_mapdata`, which makes such files.
+    /// Those with a state `_mapdata`, which writes such files.
     pub with_state: &'p [String],
 }
 
@@ -85,8 +85,8 @@ impl ExpectationPlaces<'_> {
     /// `R/tests/mapstack/FORMULA/NAME.yaml`, and the same beside the root: below `R/..`.
     ///
     /// # Errors
-    /// A directory that cannot be read, a named one that does not exist or has no file of its form, and
-    /// platforms' files whose formula is not known.
+    /// A directory cannot be read, a named one does not exist or has no file of its form, or the formula of
+    /// platforms' files is unknown.
     pub fn find(&self) -> Result<Vec<Expectation>, Error> {
         let mut found = Vec::new();
         for directory in self.named {
@@ -212,7 +212,7 @@ impl ExpectationPlaces<'_> {
             ([only], _) => only,
             _ => {
                 let message = format!(
-                    "{} holds expectations, and nothing says of which formula",
+                    "the formula of the expectations in {} is unknown",
                     directory.display()
                 );
                 return Err(Error::new(ErrorKind::File, message)
@@ -279,7 +279,7 @@ impl ExpectationPlaces<'_> {
         Ok(())
     }
 
-    /// Whose the files of platforms are; `None` if of a formula that is not meant.
+    /// The formula of the platforms' files; `None` if it is not among [`Self::formulas`].
     fn formula_of(
         &self,
         directory: &Path,
@@ -303,7 +303,7 @@ impl ExpectationPlaces<'_> {
             ([only], _) | ([], [only]) => Ok(Some(only.clone())),
             _ => {
                 let message = format!(
-                    "nothing says of which formula the files in {} are",
+                    "the formula of the files in {} is unknown",
                     directory.display()
                 );
                 Err(Error::new(ErrorKind::File, message).note(
@@ -376,7 +376,7 @@ fn suite(directory: &Path) -> Option<(String, PathBuf)> {
     Some((name(suite), base.to_path_buf()))
 }
 
-/// The directory that a directory lies in.
+/// The parent of a directory.
 fn beside(directory: &Path) -> PathBuf {
     match directory.parent() {
         Some(parent) if directory.file_name().is_some() && parent.as_os_str().is_empty() => {

@@ -63,7 +63,7 @@ impl Repository {
             format!("{shown} leads out of the repository {home}"),
         );
         Err(error.note(
-            "what a repository names lies in it, also behind links: it is read and written by who trusts it least",
+            "paths named in a repository must be inside it, links followed: commands may run on repositories that are not trusted",
         ))
     }
 }
@@ -77,7 +77,7 @@ impl Repository {
 /// ```
 ///
 /// # Errors
-/// The path cannot be read, or a link leads nowhere.
+/// The path cannot be read, or a link is broken.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut new = Vec::new();
     let mut there = if path.as_os_str().is_empty() {
@@ -89,7 +89,7 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
         match there.canonicalize() {
             Ok(real) => return Ok(new.iter().rev().fold(real, |real, name| real.join(name))),
             Err(e) if e.kind() == io::ErrorKind::NotFound && !there.is_symlink() => {
-                // A path that ends in `..` has no name, and nothing is made behind what is not there.
+                // A path that ends in `..` has no name, and nothing is made behind what does not exist.
                 let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
                     return Err(e);
                 };
@@ -101,7 +101,7 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
                 };
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let message = format!("{} is a link that leads nowhere", there.display());
+                let message = format!("{} is a broken link", there.display());
                 return Err(io::Error::new(io::ErrorKind::NotFound, message));
             }
             Err(e) => return Err(e),
@@ -173,11 +173,11 @@ mod tests {
             ("repo/tests/folder/../repo/minion.yaml", ""),
             (
                 "repo/tests/dangling",
-                "repo/tests/dangling is a link that leads nowhere",
+                "repo/tests/dangling is a broken link",
             ),
             (
                 "repo/tests/dangling/file.yaml",
-                "repo/tests/dangling is a link that leads nowhere",
+                "repo/tests/dangling is a broken link",
             ),
             ("repo/tests/round", "cannot look at"),
             ("repo/new/../../other/x", "cannot look at"),

@@ -27,7 +27,7 @@ pub struct ExpectationPlan<'r> {
     pub scope: Scope,
     /// True if what differs is recorded.
     pub update: bool,
-    /// The minions that are meant, by their ids.
+    /// The selected minions, by their ids.
     pub ids: HashSet<String>,
     /// True if they were chosen: expectations of others are left out.
     pub chosen: bool,

@@ -59,7 +59,7 @@ impl<'e> ExpectationSubject<'e> {
     ) -> Result<Self, Error> {
         let configuration = Configuration::of(engine, formula, saltenv, options)?;
         if !configuration.is_there() {
-            let message = format!("no file lies below salt://{formula}/ in saltenv {saltenv}");
+            let message = format!("salt://{formula}/ has no files in saltenv {saltenv}");
             return Err(
                 Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
             );
@@ -146,8 +146,8 @@ impl<'e> ExpectationSubject<'e> {
         secret_texts: &[Str],
         minion: &Minion,
     ) -> Vec<Difference> {
-        scope.look(&recorded.data);
-        scope.look(actual);
+        scope.note_keys(&recorded.data);
+        scope.note_keys(actual);
         let changes = scope.of(changes(&recorded.data, &recorded.settled(actual)));
         // Origins are needed only for differences.
         let has_origins = !changes.is_empty() && recorded.form() != ExpectationForm::States;

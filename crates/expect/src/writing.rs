@@ -27,7 +27,7 @@ pub enum NoFile {
 /// Writes a file as a whole.
 type Write<'w> = dyn Fn(&Path, &str) -> io::Result<()> + Sync + 'w;
 
-/// The files that are not there yet, of formulas and minions: those of maps, or those of states.
+/// The files that do not exist yet, of formulas and minions: those of maps, or those of states.
 ///
 /// # Errors
 /// A minion or a formula that can have none.

@@ -64,7 +64,7 @@ impl<'c> Chunk<'c> {
         }
     }
 
-    /// The arguments beside those of Salt itself and the function's own parameters.
+    /// The arguments that neither Salt itself nor the function's parameters use.
     pub fn others(self, parameters: &HashSet<&str>) -> Map {
         let is_other = |name: &str| {
             !is_internal(name) && !name.starts_with("__pub_") && !parameters.contains(name)
@@ -76,7 +76,7 @@ impl<'c> Chunk<'c> {
             .collect()
     }
 
-    /// An argument whose value is the answer of a function when the state runs, if there is one.
+    /// The first slot: an argument that a function computes when the state runs.
     pub fn slot(self) -> Option<&'c str> {
         let is_slot = |value: &Value| {
             value

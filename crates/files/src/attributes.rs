@@ -3,7 +3,7 @@
 use mapstack_value::Value;
 
 use crate::arguments::Chunk;
-use crate::world::MinionFiles;
+use crate::minion_files::MinionFiles;
 
 /// The attributes that a state gives a file.
 ///
@@ -30,8 +30,8 @@ pub struct Attributes {
 
 impl Attributes {
     /// The owner and the group of a state of whole files. On Windows, the owner is the group as well.
-    pub(crate) fn owned(user: Value, chunk: Chunk<'_>, world: &MinionFiles<'_>) -> Self {
-        let group = match world.is_on_windows() {
+    pub(crate) fn owned(user: Value, chunk: Chunk<'_>, minion_files: &MinionFiles<'_>) -> Self {
+        let group = match minion_files.is_on_windows() {
             true => user.clone(),
             false => chunk.get("group").clone(),
         };

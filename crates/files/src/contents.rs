@@ -4,9 +4,9 @@ use mapstack_value::pytext::codec;
 use mapstack_value::{Map, Value};
 
 use crate::arguments::Chunk;
+use crate::minion_files::MinionFiles;
 use crate::plan::ContentPlan;
 use crate::texts::{joined, parts};
-use crate::world::MinionFiles;
 
 /// The text, or the bytes, of a state that has its content as an argument.
 pub(crate) enum Contents {
@@ -22,14 +22,26 @@ const NOTHING: &str = "\0nothing of this name\0";
 
 /// The content of a state as an argument has it; nothing if none does.
 pub(crate) fn contents(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
 ) -> Result<Option<Contents>, ContentPlan> {
     let has = |name: &str| !chunk.get(name).is_none();
     let given = if has("contents_pillar") {
-        looked_up(world, chunk, "contents_pillar", "pillar.get", "pillar")?
+        looked_up(
+            minion_files,
+            chunk,
+            "contents_pillar",
+            "pillar.get",
+            "pillar",
+        )?
     } else if has("contents_grains") {
-        looked_up(world, chunk, "contents_grains", "grains.get", "grain")?
+        looked_up(
+            minion_files,
+            chunk,
+            "contents_grains",
+            "grains.get",
+            "grain",
+        )?
     } else if has("contents") {
         chunk.get("contents").clone()
     } else {
@@ -67,7 +79,7 @@ pub(crate) fn contents(
             "the contents are an empty list, which Salt refuses",
         ));
     }
-    let mut text = joined(&parts, world.line_end());
+    let mut text = joined(&parts, minion_files.line_end());
     if !chunk.is_not_off("contents_newline") {
         let kept = text.trim_end_matches('\n').trim_end_matches('\r').len();
         text.truncate(kept);
@@ -75,9 +87,9 @@ pub(crate) fn contents(
     Ok(Some(Contents::Text(text)))
 }
 
-/// The values of keys, one after the other if there are several.
+/// The values of keys, concatenated if there are several.
 fn looked_up(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     argument: &str,
     function: &str,
@@ -87,7 +99,7 @@ fn looked_up(
     let delimiter = delimiter.unwrap_or_else(|| ":".into());
     let found = |key: &Value| -> Result<Value, ContentPlan> {
         let options = Map::from_iter([("delimiter", delimiter.clone())]);
-        let value = world.call(
+        let value = minion_files.call(
             &chunk.saltenv(),
             function,
             &[key.clone(), NOTHING.into()],
@@ -114,5 +126,5 @@ fn looked_up(
         };
         texts.push(text.to_owned());
     }
-    Ok(texts.join(world.line_end()).into())
+    Ok(texts.join(minion_files.line_end()).into())
 }

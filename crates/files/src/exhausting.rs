@@ -17,8 +17,8 @@ const MOST: usize = 2;
 pub(crate) struct Exhausting(HashMap<String, (usize, Vec<FileRead>)>);
 
 impl Exhausting {
-    /// The content of a file whose template reached limits for others before, so that it is not rendered, and the reads
-    /// of the last one.
+    /// The content of a file that is not rendered, because its template reached limits for other minions; and
+    /// the reads of the last render.
     pub fn refusal(&self, plan: &ContentPlan) -> Option<(Content, &[FileRead])> {
         let template = template(plan)?;
         let (times, reads) = self.0.get(name(template))?;

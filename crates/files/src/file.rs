@@ -8,12 +8,12 @@ use mapstack_value::Key;
 use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::making::{ContentMethod, Rendering};
+use crate::minion_files::mode_of;
 use crate::plan::ContentPlan;
 use crate::source::FileSource;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::Unknown;
-use crate::world::mode_of;
 
 /// The state that manages a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,14 +13,14 @@ use crate::content::Content;
 use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::making::content;
-use crate::world::{MinionFiles, run};
+use crate::minion_files::{MinionFiles, run};
 use crate::{fragments, managed, recurse, serialize, simple};
 
 /// Computes the files that the states of a minion manage.
 pub struct ManagedFiles<'f> {
     engine: &'f Engine,
     minion: &'f Minion,
-    world: MinionFiles<'f>,
+    minion_files: MinionFiles<'f>,
     low: &'f [Value],
     secrets: RefCell<Vec<Str>>,
     warnings: RefCell<Distinct>,
@@ -34,7 +34,7 @@ impl<'f> ManagedFiles<'f> {
         ManagedFiles {
             engine,
             minion,
-            world: MinionFiles::new(engine, minion),
+            minion_files: MinionFiles::new(engine, minion),
             low,
             secrets: RefCell::default(),
             warnings: RefCell::default(),
@@ -45,7 +45,7 @@ impl<'f> ManagedFiles<'f> {
     /// All files, in the order of the states. A state of many files has them in the order of their paths.
     #[must_use]
     pub fn all(&self) -> Vec<ManagedFile> {
-        all(&self.world, self.low)
+        all(&self.minion_files, self.low)
     }
 
     /// The texts that templates made of secrets since the last call.
@@ -76,13 +76,13 @@ impl<'f> ManagedFiles<'f> {
 }
 
 /// The files of low data.
-pub(crate) fn all(world: &MinionFiles<'_>, low: &[Value]) -> Vec<ManagedFile> {
-    of_states(world, low, |_| true)
+pub(crate) fn all(minion_files: &MinionFiles<'_>, low: &[Value]) -> Vec<ManagedFile> {
+    of_states(minion_files, low, |_| true)
 }
 
 /// The files of some states of low data, which are given by their positions.
 pub(crate) fn of_states(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     low: &[Value],
     is_wanted: impl Fn(usize) -> bool,
 ) -> Vec<ManagedFile> {
@@ -96,7 +96,7 @@ pub(crate) fn of_states(
             continue;
         }
         match is_wanted(position) {
-            true => all.append(&mut of_state(world, chunk, &mut accumulators)),
+            true => all.append(&mut of_state(minion_files, chunk, &mut accumulators)),
             // Its texts are for files of other states.
             false if chunk.get("fun").as_str() == Some("accumulated") => {
                 accumulators.add(chunk);
@@ -108,14 +108,14 @@ pub(crate) fn of_states(
 }
 
 fn of_state(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &mut Accumulators,
 ) -> Vec<ManagedFile> {
     match chunk.get("fun").as_str().unwrap_or_default() {
-        "managed" => vec![managed::file(world, chunk, accumulators)],
-        "recurse" => recurse::files(world, chunk, accumulators),
-        "serialize" => vec![serialize::file(world, chunk)],
+        "managed" => vec![managed::file(minion_files, chunk, accumulators)],
+        "recurse" => recurse::files(minion_files, chunk, accumulators),
+        "serialize" => vec![serialize::file(minion_files, chunk)],
         "accumulated" => vec![accumulators.add(chunk)],
         name => match fragments::file(chunk, name, accumulators) {
             Some(file) => vec![file],

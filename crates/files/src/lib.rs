@@ -16,6 +16,7 @@ mod files;
 mod fragments;
 mod making;
 mod managed;
+mod minion_files;
 mod plan;
 mod recurse;
 mod serialize;
@@ -24,7 +25,6 @@ mod simple;
 mod source;
 mod texts;
 mod unknown;
-mod world;
 
 pub use attributes::Attributes;
 pub use content::Content;

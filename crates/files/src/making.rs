@@ -5,9 +5,9 @@ use mapstack::value::pytext::split::{is_line_break, lines};
 use mapstack::{Error, ErrorKind, File, ManagedTemplate, Run};
 
 use crate::content::{Content, of_error};
+use crate::minion_files::{AllListed, encoded};
 use crate::plan::{ContentPlan, FragmentOrder, From, Marks, Template};
 use crate::texts::is_binary;
-use crate::world::{AllListed, encoded};
 
 /// The way in which the bytes of a file are made.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl<'f> Rendering<'f> {
             Err(Content::Failed(error)) => return Err(*error),
             Err(_) => return Err(Error::new(ErrorKind::File, "the template is not known")),
         };
-        Ok((file, asked(template)))
+        Ok((file, managed_template(template)))
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn source(run: &Run<'_>, template: &Template) -> Result<File, Content
 }
 
 /// The engine and the variables of a template.
-pub(crate) fn asked(template: &Template) -> ManagedTemplate<'_> {
+pub(crate) fn managed_template(template: &Template) -> ManagedTemplate<'_> {
     ManagedTemplate {
         engine: &template.engine,
         variables: template.variables.clone(),
@@ -101,12 +101,12 @@ pub(crate) fn asked(template: &Template) -> ManagedTemplate<'_> {
 fn rendered(run: &Run<'_>, template: &Template) -> Result<Vec<u8>, Content> {
     let file = source(run, template)?;
     let is_file = matches!(template.from, From::Url(_));
-    // Salt takes a value other than a text as it is.
+    // Salt does not render values other than text.
     if is_file && std::str::from_utf8(&file.bytes).is_err() && is_binary(&file.bytes) {
         return Ok(file.bytes.to_vec());
     }
     let text = run
-        .managed_text(&file, &asked(template))
+        .managed_text(&file, &managed_template(template))
         .map_err(of_error)?;
     match &template.encoding {
         None => Ok(text.into_bytes()),
@@ -126,7 +126,7 @@ fn served(run: &Run<'_>, url: &str) -> Result<File, Content> {
     }
 }
 
-/// The error of a source that the file server does not have, which says why as far as it is known.
+/// The error of a source that the file server does not have, with the reason if it is known.
 fn not_served(run: &Run<'_>, url: &str) -> Error {
     let asked = SaltPath::parse(url);
     let saltenv = asked.as_ref().ok().and_then(SaltPath::saltenv);

@@ -12,11 +12,11 @@ use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::contents::{ARGUMENTS, Contents, contents};
 use crate::file::{ManagedFile, ManagedKind};
+use crate::minion_files::{MinionFiles, encoded, is_of_file_server};
 use crate::plan::{ContentPlan, From, Template};
 use crate::source::FileSource;
 use crate::source::{resolve, served, unread};
 use crate::unknown::{Reason, Unknown};
-use crate::world::{MinionFiles, encoded, is_of_file_server};
 
 /// Parameters of the functions that `file.managed` calls.
 const CALLED: [&str; 5] = ["saltenv", "sfn", "ret", "source_sum", "keep_mode"];
@@ -33,34 +33,34 @@ pub(crate) fn parameters_of(function: &str) -> impl Iterator<Item = &'static str
         .flat_map(|function| function.arguments().collect::<Vec<_>>())
 }
 
-/// Arguments that Salt itself gives a template, so that it refuses them.
+/// Variables that Salt itself gives a template. It refuses arguments with these names.
 const TAKEN: [&str; 5] = ["salt", "pillar", "grains", "opts", "tmplsrc"];
 
-/// Engines that Salt has.
+/// Salt's template engines.
 const ENGINES: [&str; 6] = ["jinja", "mako", "py", "wempy", "genshi", "cheetah"];
 
 /// The file of a state.
 pub(crate) fn file(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &Accumulators,
 ) -> ManagedFile {
     let mut file = ManagedFile::of(chunk, ManagedKind::File, ContentPlan::Nothing);
-    file.attributes = Attributes::owned(chunk.user(), chunk, world);
+    file.attributes = Attributes::owned(chunk.user(), chunk, minion_files);
     file.attributes.mode = mode(chunk, "mode");
     file.attributes.attrs = chunk.text("attrs");
     file.template = chunk.text("template").filter(|_| chunk.is_on("template"));
     file.notes.extend(notes(chunk));
-    let (source, refused) = resolve(world, chunk.get("source"), &chunk.saltenv());
+    let (source, refused) = resolve(minion_files, chunk.get("source"), &chunk.saltenv());
     file.source = source;
-    let wrong = wrong(world, chunk);
+    let wrong = wrong(minion_files, chunk);
     if wrong.is_none() && refused.is_none() {
-        keep_mode(world, chunk, &mut file);
+        keep_mode(minion_files, chunk, &mut file);
     }
     let slot = || slot(chunk);
     let plan = match wrong.or_else(slot) {
         Some(plan) => plan,
-        None => match content(world, chunk, &file) {
+        None => match content(minion_files, chunk, &file) {
             Ok(Some(plan)) | Err(plan) => plan,
             Ok(None) => refused.unwrap_or_else(|| of_source(chunk, &file, accumulators)),
         },
@@ -73,7 +73,7 @@ pub(crate) fn file(
     file
 }
 
-/// An argument that is a mode; nothing if it is missing, or is that of the source.
+/// The mode in an argument; `None` if it is missing or `keep`.
 pub(crate) fn mode(chunk: Chunk<'_>, name: &str) -> Option<String> {
     let mode = chunk.text(name).filter(|_| !is_kept(chunk.get(name)));
     mode.map(|mode| normalized_mode(&mode))
@@ -84,8 +84,8 @@ fn is_kept(mode: &Value) -> bool {
         .is_some_and(|mode| mode.eq_ignore_ascii_case("keep"))
 }
 
-/// The mode of the source, if the state wants that.
-pub(crate) fn keep_mode(world: &MinionFiles<'_>, chunk: Chunk<'_>, file: &mut ManagedFile) {
+/// Take the mode of the source if the state has `mode: keep`.
+pub(crate) fn keep_mode(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>, file: &mut ManagedFile) {
     let argument = match chunk.get("fun").as_str() {
         Some("recurse") => "file_mode",
         _ => "mode",
@@ -102,20 +102,20 @@ pub(crate) fn keep_mode(world: &MinionFiles<'_>, chunk: Chunk<'_>, file: &mut Ma
         return;
     }
     file.keeps_mode = true;
-    match world.mode(url, &chunk.saltenv()) {
+    match minion_files.mode(url, &chunk.saltenv()) {
         Ok(mode) => file.attributes.mode = Some(mode),
         Err(unknown) => file.mode_unknown = Some(unknown),
     }
 }
 
-/// Further conditions for a file to be written.
+/// Notes about conditions under which the file is written.
 pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if !chunk.is_not_off("replace") {
-        notes.push("a file that is there keeps its content ('replace' is off)".to_owned());
+        notes.push("an existing file keeps its content ('replace' is off)".to_owned());
     }
     if !chunk.is_not_off("create") {
-        notes.push("only a file that is there is changed ('create' is off)".to_owned());
+        notes.push("only an existing file is changed ('create' is off)".to_owned());
     }
     if let Some(command) = chunk.text("check_cmd") {
         notes.push(format!(
@@ -126,16 +126,16 @@ pub(crate) fn notes(chunk: Chunk<'_>) -> Vec<String> {
 }
 
 /// The first reason for which Salt refuses the arguments.
-fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<ContentPlan> {
+fn wrong(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<ContentPlan> {
     let is_given = |name: &str| !chunk.get(name).is_none();
     let given: Vec<&&str> = ARGUMENTS.iter().filter(|name| is_given(name)).collect();
     let path = chunk.path();
     let why = match &given[..] {
         _ if path.is_empty() => "the name is empty".to_owned(),
-        _ if world.is_on_windows() && is_given("mode") => {
+        _ if minion_files.is_on_windows() && is_given("mode") => {
             "'mode' is not supported on Windows".to_owned()
         }
-        _ if world.is_on_windows() && is_given("attrs") => {
+        _ if minion_files.is_on_windows() && is_given("attrs") => {
             "'attrs' is not supported on Windows".to_owned()
         }
         [one, ..] if chunk.is_on("source") => format!("'source' and '{one}' exclude each other"),
@@ -143,7 +143,7 @@ fn wrong(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Option<ContentPlan> {
             format!("'mode: keep' and '{one}' exclude each other")
         }
         [one, other, ..] => format!("'{one}' and '{other}' exclude each other"),
-        _ if !world.is_absolute(&path) => format!("{path} is not an absolute path"),
+        _ if !minion_files.is_absolute(&path) => format!("{path} is not an absolute path"),
         _ => return wrong_variables(chunk),
     };
     Some(ContentPlan::failed(why))
@@ -159,14 +159,14 @@ pub(crate) fn wrong_variables(chunk: Chunk<'_>) -> Option<ContentPlan> {
     is_wrong.then(|| ContentPlan::failed("'defaults' is not a mapping"))
 }
 
-/// The reason why a state is not known until it runs: an argument that is the answer of a function.
+/// The plan of a state with a slot, an argument that a function computes when the state runs.
 pub(crate) fn slot(chunk: Chunk<'_>) -> Option<ContentPlan> {
     let name = chunk.slot()?;
     let why = format!("'{name}' is computed by a function when the state runs");
     Some(ContentPlan::Unknown(Unknown::new(Reason::Slot, why)))
 }
 
-/// The encoding that a state asks for, and what happens to characters that it lacks.
+/// The encoding of a state, and its handling of characters that the encoding lacks.
 pub(crate) fn encoding(chunk: Chunk<'_>) -> Option<(String, String)> {
     let encoding = chunk.text("encoding").filter(|_| chunk.is_on("encoding"))?;
     let errors = chunk
@@ -175,7 +175,7 @@ pub(crate) fn encoding(chunk: Chunk<'_>) -> Option<(String, String)> {
     Some((encoding, errors))
 }
 
-/// The bytes of a text in the encoding that a state asks for.
+/// The bytes of a text in the encoding of a state.
 pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<ContentPlan, ContentPlan> {
     Ok(ContentPlan::bytes(match encoding(chunk) {
         Some((encoding, errors)) => encoded(text, &encoding, &errors)?,
@@ -183,13 +183,13 @@ pub(crate) fn in_encoding(text: &str, chunk: Chunk<'_>) -> Result<ContentPlan, C
     }))
 }
 
-/// The content that the state has as an argument.
+/// The content that an argument of the state gives.
 fn content(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     file: &ManagedFile,
 ) -> Result<Option<ContentPlan>, ContentPlan> {
-    let text = match contents(world, chunk)? {
+    let text = match contents(minion_files, chunk)? {
         None => return Ok(None),
         Some(Contents::Bytes(bytes)) => return Ok(Some(ContentPlan::bytes(bytes))),
         Some(Contents::Text(text)) => text,
@@ -213,7 +213,7 @@ fn content(
     }))))
 }
 
-/// The engine if Salt has it, or it is one of those here.
+/// Check that an engine exists, in Salt or here.
 pub(crate) fn known(engine: &str) -> Result<(), ContentPlan> {
     match ENGINES.contains(&engine) || engine == "tera" {
         true => Ok(()),
@@ -232,7 +232,7 @@ pub(crate) fn context(chunk: Chunk<'_>) -> Map {
         .collect()
 }
 
-/// The way to the bytes of the source.
+/// The plan for the bytes of the source.
 fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) -> ContentPlan {
     let url = |source: &FileSource| source.url.clone();
     let Some(url) = file.source.as_ref().and_then(url) else {
@@ -242,7 +242,8 @@ fn of_source(chunk: Chunk<'_>, file: &ManagedFile, accumulators: &Accumulators) 
     template_or_file(chunk, file, accumulators, &url, others)
 }
 
-/// The way to the bytes of a source that is a template or not. Arguments that are not the function's are variables.
+/// The plan for the bytes of a source, which may be a template. Arguments that the function does not have are
+/// variables.
 pub(crate) fn template_or_file(
     chunk: Chunk<'_>,
     file: &ManagedFile,

@@ -36,7 +36,7 @@ pub(crate) enum FragmentOrder {
 pub(crate) struct Marks {
     pub start: String,
     pub end: String,
-    /// True for a line break after the text; where it is not said, the text ends with one.
+    /// True for a line break after the text. By default, the text ends with one.
     pub newline: Option<bool>,
 }
 

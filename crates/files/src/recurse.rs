@@ -15,12 +15,12 @@ use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::{
     self, keep_mode, mode, notes, parameters_of, slot, template_or_file, wrong_variables,
 };
+use crate::minion_files::MinionFiles;
 use crate::plan::ContentPlan;
 use crate::source::FileSource;
 use crate::source::path_and_saltenv;
 use crate::texts::parts;
 use crate::unknown::{Reason, Unknown};
-use crate::world::MinionFiles;
 
 /// The arguments that a template does not get as variables.
 static PARAMETERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -42,26 +42,26 @@ struct RecursedTree {
 
 /// The files of a state.
 pub(crate) fn files(
-    world: &MinionFiles<'_>,
+    minion_files: &MinionFiles<'_>,
     chunk: Chunk<'_>,
     accumulators: &Accumulators,
 ) -> Vec<ManagedFile> {
     let tree = match slot(chunk) {
         Some(slot) => Err(slot),
-        None => tree(world, chunk),
+        None => tree(minion_files, chunk),
     };
     let tree = match tree {
         Ok(tree) => tree,
         Err(plan) => {
             let mut file = ManagedFile::of(chunk, ManagedKind::Directory, plan);
-            file.attributes = Attributes::owned(chunk.user(), chunk, world);
+            file.attributes = Attributes::owned(chunk.user(), chunk, minion_files);
             return vec![file];
         }
     };
     let mut all = Vec::new();
     let base = |kind, path: &String| {
         let mut file = ManagedFile::of(chunk, kind, ContentPlan::Nothing);
-        file.attributes = Attributes::owned(chunk.user(), chunk, world);
+        file.attributes = Attributes::owned(chunk.user(), chunk, minion_files);
         file.path.clone_from(path);
         file
     };
@@ -79,7 +79,7 @@ pub(crate) fn files(
             url: Some(url.clone()),
             candidates: Vec::new(),
         });
-        keep_mode(world, chunk, &mut file);
+        keep_mode(minion_files, chunk, &mut file);
         file.notes.extend(notes(chunk));
         if let Some(wrong) = wrong_variables(chunk) {
             file.plan = wrong;
@@ -106,19 +106,19 @@ pub(crate) fn files(
 }
 
 /// The files that a state makes (Salt: `_gen_recurse_managed_files`).
-fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<RecursedTree, ContentPlan> {
+fn tree(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<RecursedTree, ContentPlan> {
     let path = chunk.path();
     if chunk.map.contains_key("mode") {
         return Err(ContentPlan::failed(
             "'mode' is not allowed here: there are 'file_mode' and 'dir_mode'",
         ));
     }
-    if !world.is_absolute(&path) {
+    if !minion_files.is_absolute(&path) {
         return Err(ContentPlan::failed(format!(
             "{path} is not an absolute path"
         )));
     }
-    let sources = sources(world, chunk)?;
+    let sources = sources(minion_files, chunk)?;
     let counted = if chunk.is_on("merge") {
         sources.len()
     } else {
@@ -126,13 +126,13 @@ fn tree(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<RecursedTree, Conte
     };
     let mut tree = RecursedTree::default();
     for source in &sources[..counted] {
-        tree.add(world, chunk, &path, source)?;
+        tree.add(minion_files, chunk, &path, source)?;
     }
     Ok(tree)
 }
 
 /// The sources that are directories of the file server, of which there must be one (Salt: `_filter_recurse_sources`).
-fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, ContentPlan> {
+fn sources(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, ContentPlan> {
     let given = parts(chunk.get("source"));
     let given: Vec<String> = given
         .iter()
@@ -144,9 +144,9 @@ fn sources(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<Vec<String>, Con
         )));
     }
     let is_there = |source: &&String| {
-        let (path, saltenv) = world.path_and_saltenv(source);
+        let (path, saltenv) = minion_files.path_and_saltenv(source);
         let saltenv = saltenv.unwrap_or_else(|| chunk.saltenv());
-        world.listed(&saltenv).directories.contains(&path)
+        minion_files.listed(&saltenv).directories.contains(&path)
     };
     let found: Vec<String> = given.iter().filter(is_there).cloned().collect();
     match found.is_empty() {
@@ -163,7 +163,7 @@ impl RecursedTree {
     /// Add what a source has.
     fn add(
         &mut self,
-        world: &MinionFiles<'_>,
+        minion_files: &MinionFiles<'_>,
         chunk: Chunk<'_>,
         path: &str,
         source: &str,
@@ -171,11 +171,11 @@ impl RecursedTree {
         let (root, saltenv) = path_and_saltenv(source);
         let saltenv = saltenv.unwrap_or_else(|| chunk.saltenv());
         let prefix = format!("{root}/");
-        let listed = world.listed(&saltenv);
+        let listed = minion_files.listed(&saltenv);
         let below = listed.files.iter().filter(|file| file.starts_with(&prefix));
         let mut below: Vec<&String> = below.collect();
         if chunk.is_on("keep_symlinks") {
-            let Some(links) = world.links(&saltenv, &root) else {
+            let Some(links) = minion_files.links(&saltenv, &root) else {
                 let why = format!("the links below {source} are not known");
                 return Err(ContentPlan::Unknown(Unknown::new(Reason::NotBuiltIn, why)));
             };

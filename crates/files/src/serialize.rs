@@ -6,21 +6,21 @@ use crate::arguments::Chunk;
 use crate::attributes::Attributes;
 use crate::file::{ManagedFile, ManagedKind};
 use crate::managed::{in_encoding, mode, notes, slot};
+use crate::minion_files::MinionFiles;
 use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
-use crate::world::MinionFiles;
 
 /// The file of a state.
-pub(crate) fn file(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> ManagedFile {
-    let plan = content(world, chunk).unwrap_or_else(|plan| plan);
+pub(crate) fn file(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>) -> ManagedFile {
+    let plan = content(minion_files, chunk).unwrap_or_else(|plan| plan);
     let mut file = ManagedFile::of(chunk, ManagedKind::File, plan);
-    file.attributes = Attributes::owned(chunk.get("user").clone(), chunk, world);
+    file.attributes = Attributes::owned(chunk.get("user").clone(), chunk, minion_files);
     file.attributes.mode = mode(chunk, "mode").or_else(|| chunk.text("mode"));
     file.notes.extend(notes(chunk));
     file
 }
 
-fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<ContentPlan, ContentPlan> {
+fn content(minion_files: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<ContentPlan, ContentPlan> {
     let failed = |why: &str| Err(ContentPlan::failed(why));
     if let Some(slot) = slot(chunk) {
         return Err(slot);
@@ -41,7 +41,7 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<ContentPlan, Con
         (true, true) => return failed("'dataset' and 'dataset_pillar' exclude each other"),
         (_, true) => {
             let key = chunk.get("dataset_pillar").clone();
-            world.call(&chunk.saltenv(), "pillar.get", &[key], &Map::new())?
+            minion_files.call(&chunk.saltenv(), "pillar.get", &[key], &Map::new())?
         }
         _ => chunk.get("dataset").clone(),
     };
@@ -53,7 +53,7 @@ fn content(world: &MinionFiles<'_>, chunk: Chunk<'_>) -> Result<ContentPlan, Con
         return Err(ContentPlan::Unknown(Unknown::new(Reason::Existing, why)));
     }
     let options = options(chunk, &format);
-    let serialized = world.call(
+    let serialized = minion_files.call(
         &chunk.saltenv(),
         "slsutil.serialize",
         &[format.into(), data],
@@ -91,7 +91,7 @@ fn options(chunk: Chunk<'_>, format: &str) -> Map {
     options
 }
 
-/// The options that a list has, each a mapping of one entry or a name alone; another form counts for nothing (Salt:
+/// The options that a list has, each a mapping of one entry or a name alone; another form is ignored (Salt:
 /// `repack_dictlist`).
 fn given_options(given: &Value) -> Vec<(String, Value)> {
     let mut options = Vec::new();

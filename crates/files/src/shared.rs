@@ -15,8 +15,8 @@ use crate::exhausting::Exhausting;
 use crate::file::ManagedFile;
 use crate::files::{all, of_states};
 use crate::making::content;
+use crate::minion_files::{MinionFiles, is_windows, run};
 use crate::plan::ContentPlan;
-use crate::world::{MinionFiles, is_windows, run};
 
 /// Computes the files of many minions, each once of those that the minions share.
 ///
@@ -174,8 +174,9 @@ impl<'e> SharedFiles<'e> {
         self.made(minion, states, None)
     }
 
-    /// The files of a minion whose states are those of another one, or its own from before a change of the file server.
-    /// `before` are the files there; those of `reached` states, given by their positions, are made again.
+    /// The files of a minion with known states: those of another minion, or its own from before a change of
+    /// the file server. `before` are the files there; those of `reached` states, given by their positions,
+    /// are made again.
     #[must_use]
     pub fn of_after(
         &self,
@@ -253,10 +254,10 @@ impl<'e> OfMinion<'_, 'e> {
         let is_windows = is_windows(self.minion);
         let address = Arc::as_ptr(states) as usize;
         let work = |run: &Run<'e>| {
-            let world = MinionFiles::in_run(run, is_windows);
+            let minion_files = MinionFiles::in_run(run, is_windows);
             let files = match only {
-                Some(only) => of_states(&world, &states.low, |at| only.contains(&at)),
-                None => all(&world, &states.low),
+                Some(only) => of_states(&minion_files, &states.low, |at| only.contains(&at)),
+                None => all(&minion_files, &states.low),
             };
             let files: Vec<_> = files.into_iter().map(keyed).collect();
             let size: usize = files.iter().map(|(_, key)| 1024 + 2 * key.len()).sum();
@@ -294,7 +295,8 @@ impl<'e> OfMinion<'_, 'e> {
     }
 }
 
-/// A file with the key of its content, which has all that the content depends on beside the minion and the files.
+/// A file with the key of its content: everything that the content depends on, except for the minion and the
+/// files.
 fn keyed(file: ManagedFile) -> (Arc<ManagedFile>, Arc<str>) {
     let key = format!("{} {:?}", file.state.saltenv, file.plan);
     (Arc::new(file), key.into())

@@ -1,4 +1,4 @@
-//! States that make no text: directories, links, and what is removed.
+//! States without a text: directories, links, and removed files.
 
 use crate::arguments::Chunk;
 use crate::file::{ManagedFile, ManagedKind};

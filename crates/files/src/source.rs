@@ -4,9 +4,9 @@ use mapstack::loader::without_login;
 use mapstack::scheme;
 use mapstack_value::Value;
 
+use crate::minion_files::{MinionFiles, is_of_file_server};
 use crate::plan::ContentPlan;
 use crate::unknown::{Reason, Unknown};
-use crate::world::{MinionFiles, is_of_file_server};
 
 /// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,7 +35,7 @@ pub enum SourceLookup {
     Missing,
     /// Its existence cannot be known offline.
     Unknown,
-    /// An earlier one counts, so nothing looks for it.
+    /// An earlier source was chosen, so this one was not looked up.
     NotAsked,
 }
 
@@ -43,7 +43,11 @@ pub enum SourceLookup {
 pub(crate) type SourceResult = (Option<FileSource>, Option<ContentPlan>);
 
 /// The source that counts (Salt: `source_list`).
-pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) -> SourceResult {
+pub(crate) fn resolve(
+    minion_files: &MinionFiles<'_>,
+    source: &Value,
+    saltenv: &str,
+) -> SourceResult {
     let Some(listed) = source.as_list() else {
         let url = source.truthy().then(|| source.to_string());
         let source = url.map(|url| FileSource {
@@ -64,7 +68,7 @@ pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) ->
     for url in &urls {
         let found = match chosen.is_some() || unknown.is_some() {
             true => SourceLookup::NotAsked,
-            false => look(world, url, saltenv),
+            false => look_up(minion_files, url, saltenv),
         };
         match found {
             SourceLookup::Chosen => chosen = Some(url.clone()),
@@ -92,9 +96,9 @@ pub(crate) fn resolve(world: &MinionFiles<'_>, source: &Value, saltenv: &str) ->
 }
 
 /// Look for a source of a list. Salt compares its text with a list of the files and directories that are served.
-fn look(world: &MinionFiles<'_>, url: &str, saltenv: &str) -> SourceLookup {
-    let (path, env) = world.path_and_saltenv(url);
-    let listed = world.listed(env.as_deref().unwrap_or(saltenv));
+fn look_up(minion_files: &MinionFiles<'_>, url: &str, saltenv: &str) -> SourceLookup {
+    let (path, env) = minion_files.path_and_saltenv(url);
+    let listed = minion_files.listed(env.as_deref().unwrap_or(saltenv));
     let is_file = listed.files.binary_search(&path).is_ok();
     if is_file || listed.directories.contains(&path) {
         return SourceLookup::Chosen;

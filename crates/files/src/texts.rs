@@ -14,7 +14,7 @@ pub(crate) fn parts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Texts with one line after the other, each of which ends.
+/// Texts as lines, each with a line break at its end.
 pub(crate) fn joined(parts: &[String], line_end: &str) -> String {
     let mut text = String::new();
     for line in parts

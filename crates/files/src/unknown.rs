@@ -32,7 +32,7 @@ impl Reason {
         match self {
             Reason::RemoteSource => "a source that is fetched from elsewhere",
             Reason::LocalSource => "a source on the machine",
-            Reason::Existing => "a file that is there already",
+            Reason::Existing => "a file that exists already",
             Reason::Unanswered => "a function without an answer",
             Reason::Slot => "a slot",
             Reason::NotBuiltIn => "something that is not built in",

@@ -16,7 +16,7 @@ struct System {
     count: &'static str,
     /// The number of the first job.
     first: u64,
-    /// A variable that shows whose variables these are, where others set them with another meaning.
+    /// A variable that only this system sets; others use the same names with another meaning.
     mark: Option<&'static str>,
 }
 

@@ -46,7 +46,7 @@ pub struct Census {
     grains: [BTreeMap<Str, Vec<usize>>; GRAINS.len()],
     /// The minions with each value of a grain that is not a platform's, such as a role.
     own: BTreeMap<(String, Str), Vec<usize>>,
-    /// The minions in each group, by the index of the group; `None` for one of which it is not known.
+    /// The minions in each group, by its index; `None` if they are unknown.
     groups: Vec<Option<Vec<usize>>>,
     /// The names of the groups.
     named: Vec<Grouping>,

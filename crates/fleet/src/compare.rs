@@ -153,8 +153,7 @@ pub enum Compared {
     LeftOut,
     /// Its facts are of no use.
     Broken(Error),
-    /// The comparison of its pillar and its formulas, those left out that have the result they had; and of what its
-    /// states do.
+    /// The comparison of its pillar, its states, and those of its formulas whose results changed.
     Formulas(Vec<Arc<Pair>>, Vec<Arc<StatesPair>>),
 }
 
@@ -165,7 +164,7 @@ pub enum Advanced {
     Unreached {
         /// True if a formula fails, as it did.
         fails: bool,
-        /// Its states beside themselves: what is unknown of them stays so.
+        /// Its states beside themselves: what is unknown about them stays so.
         states: Vec<Arc<StatesPair>>,
     },
     /// The comparison of the minion, and what it has now.
@@ -360,7 +359,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             false => self.reached(&before),
         };
         let after = self.after(&before, &reached, new);
-        self.look(before.iter().chain(&after));
+        self.note_keys(before.iter().chain(&after));
         let pairs = self.pairs(&before, &after);
         (Compared::Formulas(pairs, Vec::new()), after)
     }
@@ -427,7 +426,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let plans = [before, after];
         let mut covered: [HashSet<(String, String)>; 2] = Default::default();
         let mut pairs = Vec::new();
-        // An sls that is there in one state alone may have another name in the other.
+        // An sls that only one side has may have another name on the other side.
         let mut one_sided: [Vec<Arc<SharedPlan>>; 2] = Default::default();
         for (saltenv, name) in names {
             let key = (saltenv.clone(), name.clone());
@@ -460,8 +459,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         pairs
     }
 
-    /// The comparison of the sls that compile alone, for a minion that is refused its states before and after: one sls
-    /// that lacks a fact here does not hide what changes in the others. `None` if no sls compiles alone.
+    /// The comparison of the sls that compile alone, for a minion that is refused its states before and
+    /// after: an sls that lacks a fact does not hide changes of the others. `None` if no sls compiles alone.
     fn parts(
         &self,
         plans: [&StatePlans<'_>; 2],
@@ -569,8 +568,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
         let data = both.data().filter(|_| !self.only_formulas);
         let found = data.map(|(old, new)| {
             if let Some(scope) = self.scope {
-                scope.look(old);
-                scope.look(new);
+                scope.note_keys(old);
+                scope.note_keys(new);
             }
             self.counting(changes(old, new))
         });
@@ -651,7 +650,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             }
             None => {
                 let outcomes = self.after(&before.outcomes, &reached, &minion);
-                self.look(before.outcomes.iter().chain(&outcomes));
+                self.note_keys(before.outcomes.iter().chain(&outcomes));
                 let pairs = self.pairs(&before.outcomes, &outcomes);
                 let compared = Compared::Formulas(pairs, Vec::new());
                 let (compared, plans) = self.with_states(compared, [&minion, &minion], true, plans);
@@ -720,10 +719,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
     }
 
     /// Note which keys of the scope outcomes have.
-    pub(crate) fn look<'o>(&self, outcomes: impl Iterator<Item = &'o Arc<Outcome>>) {
+    pub(crate) fn note_keys<'o>(&self, outcomes: impl Iterator<Item = &'o Arc<Outcome>>) {
         if let Some(scope) = self.scope {
             for data in outcomes.filter_map(|outcome| outcome.result.as_ref().ok()) {
-                scope.look(data);
+                scope.note_keys(data);
             }
         }
     }

@@ -75,14 +75,14 @@ impl Departed {
         folders: &[String],
     ) -> Result<Vec<Departed>> {
         let own = OwnModules::of(engine, &["_modules/"]);
-        let is_meant = |path: &String| {
+        let is_match = |path: &String| {
             let folder = path.split('/').next().unwrap_or_default();
             folders.is_empty() || folders.iter().any(|named| named == folder)
         };
         let mut all: BTreeMap<String, Departed> = BTreeMap::new();
         for env in files.envs() {
             let listed = files.list(&env, "").map_err(|e| unreadable(&e))?;
-            let listed = listed.into_iter().filter(is_meant).collect();
+            let listed = listed.into_iter().filter(is_match).collect();
             let survey = Survey::of(listed, |path| {
                 let fetched = files.fetch(&SaltPath::from_relative(path), &env);
                 Ok::<_, Error>(match fetched.map_err(|e| unreadable(&e))? {

@@ -45,7 +45,7 @@ pub struct ChangeGroup {
     pub minions: Vec<String>,
     /// One of them.
     pub example: Arc<Example>,
-    /// True for a value of the pillar that is not there because a file of it fails.
+    /// True for a value of the pillar that does not exist because a file of it fails.
     pub is_lost: bool,
 }
 
@@ -257,8 +257,8 @@ impl Differences {
         self.changed(comparison, id, pair, &read);
     }
 
-    /// Count a minion that no change reaches; `fails` if one of its formulas does, as it did. Its states are beside
-    /// themselves.
+    /// Count a minion that no change reaches. `fails` is true if one of its formulas fails as before. Its
+    /// states are beside themselves.
     pub fn add_unreached(
         &mut self,
         comparison: &Comparison<'_, '_>,
@@ -526,8 +526,8 @@ impl OriginPair {
 struct ChangeOrigins([Option<ValuePosition>; 2]);
 
 impl ChangeOrigins {
-    /// Those of each change on a minion; `None` if what is explained has a value that is another but for what is a
-    /// minion's own.
+    /// The origins of each change on a minion; `None` if the explained value differs from the change in more
+    /// than the minion's own names.
     fn of(
         explained: &OriginPair,
         own: impl Fn() -> MinionNames,

@@ -71,7 +71,7 @@ pub fn by_reason<'e, E: std::fmt::Display>(
 /// The errors of one state, with the paths of the files that were read there.
 type ErrorsWithFiles<'s, F> = (&'s [Error], F);
 
-/// The turn of each error of two states: those that are new, those that are gone, and those that stay.
+/// The turn of each error of two states: new ones, fixed ones, and those that stay.
 pub(crate) fn turns<'r>(
     (old, old_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,
     (new, new_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,

@@ -144,7 +144,7 @@ impl<'e> Fleet<'e> {
         for condition in &self.conditions {
             let holds = self.engine.holds(condition, minion).map_err(|e| {
                 e.note(format!(
-                    "while it was asked whether {} is meant",
+                    "while the condition {} was evaluated",
                     condition.as_str()
                 ))
             })?;

@@ -19,7 +19,7 @@ use crate::{Differences, Fleet, Minions, Pace, Panic, ordered};
 #[derive(Default)]
 pub struct FleetState {
     minions: Vec<KeptOutcome>,
-    /// The number of the state at hand.
+    /// The number of the current state.
     state: usize,
 }
 
@@ -96,7 +96,7 @@ impl FleetState {
         FleetState { minions, state: 0 }
     }
 
-    /// The same in the state at hand for other formulas; `renumbered` has the new index of one that stays.
+    /// The same in the current state for other formulas; `renumbered` has the new index of one that stays.
     #[must_use]
     pub fn again(
         self,
@@ -131,7 +131,7 @@ impl FleetState {
         self.minions.iter().all(|kept| kept.data.is_none())
     }
 
-    /// The number of the state at hand.
+    /// The number of the current state.
     #[must_use]
     pub fn state(&self) -> usize {
         self.state

@@ -118,7 +118,7 @@ impl<'r, 'e> ImpactSearch<'r, 'e> {
     }
 
     /// Look at a minion; `None` for one that is left out.
-    fn look(&self, minion: &Minion, masking: &Masking) -> Option<FactsOfMinion> {
+    fn inspect(&self, minion: &Minion, masking: &Masking) -> Option<FactsOfMinion> {
         let minion = self.fleet.engine().with_tree_grains(minion).into_owned();
         let (minion, by_pillar, errors) = self.with_pillar(minion);
         if !errors.is_empty() {
@@ -142,7 +142,7 @@ impl<'r, 'e> ImpactSearch<'r, 'e> {
         let mut failed: Vec<Redacted<Error>> = failed.collect();
         let by_states = self.by_states.map(|by| match self.what {
             QuestionSubject::Value(..) => by.look_for(&minion, &places_of(&outcomes)),
-            _ => by.look(&minion, (self.what, by_pillar)),
+            _ => by.inspect(&minion, (self.what, by_pillar)),
         });
         let by_states = by_states.unwrap_or(Ok(ReachedStates::default()));
         let by_states = by_states.unwrap_or_else(|error| {
@@ -163,7 +163,7 @@ impl<'r, 'e> ImpactSearch<'r, 'e> {
         match self.by_pillars {
             None => (minion, false, Vec::new()),
             Some(by) => {
-                let (noted, is_reached) = by.look(&minion, self.what);
+                let (noted, is_reached) = by.inspect(&minion, self.what);
                 (noted.minion, is_reached, noted.errors)
             }
         }
@@ -262,7 +262,7 @@ impl<'r> ReachSoFar<'r> {
         }
     }
 
-    /// Take in what is known of a minion.
+    /// Take in what is known about a minion.
     fn take_in(&mut self, looked: FactsOfMinion) {
         let minion = &looked.minion;
         self.minions += 1;
@@ -454,7 +454,7 @@ pub struct Impact {
     pub files: Vec<ReachedFile>,
     /// The minions that are not reached, and of which states are refused, so that their files are not known.
     pub refused: Vec<String>,
-    /// The minions on which a template computes the value in question, so that it is not known which states have it.
+    /// The minions on which a template computes the value, so that the states with it are unknown.
     pub computed: Vec<String>,
     /// The errors of minions, with their ids.
     pub failed: Vec<(String, Redacted<Error>)>,
@@ -508,7 +508,7 @@ impl Impact {
         let reach = ImpactSearch::new(what, fleet, by);
         let mut found = ReachSoFar::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
-            let work = |id: &String| Ok(reach.look(&minions.read(id)?, masking));
+            let work = |id: &String| Ok(reach.inspect(&minions.read(id)?, masking));
             for (id, looked) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {
                 match looked.map_err(Error::from).flatten() {
                     Ok(Some(looked)) => found.take_in(looked),
@@ -531,7 +531,7 @@ pub struct ReachedFormula {
     pub formula: String,
     /// The minions on which it is reached.
     pub minions: Vec<String>,
-    /// The values that it has there under the key that was asked for.
+    /// The values that it has there under the key that was requested.
     pub values: Vec<ReachedValue>,
 }
 

@@ -10,20 +10,22 @@ use mapstack::share::Outcome;
 
 use crate::{Fleet, Masking, Minions, Origins, Report};
 
-/// A fleet whose reports say nothing that is secret, beside data; and none of the pillar's data, if that is masked.
+/// A fleet whose errors and warnings have no secrets, and whose data has no values of the pillar if these are
+/// masked.
 pub struct MaskedFleet<'w> {
     fleet: &'w Fleet<'w>,
     masking: Masking,
     strict: bool,
-    /// Outcomes with something to say, by address, and what may be said; they are kept, so that it stays theirs.
+    /// Outcomes with messages, by address, and their redacted form. The outcomes are kept so that no other
+    /// gets their addresses.
     redacted: Mutex<HashMap<usize, [Arc<Outcome>; 2]>>,
 }
 
-/// Redacted outcomes that are remembered before starting over.
+/// Redacted outcomes that are kept before starting over.
 const MAX_REDACTED: usize = 10_000;
 
 impl<'w> MaskedFleet<'w> {
-    /// A fleet, and what of it is kept back. Where it is `strict`, a warning is a failure.
+    /// A fleet with the rules for its secrets. If `strict`, a warning is a failure.
     pub fn new(fleet: &'w Fleet<'w>, masking: Masking, strict: bool) -> Self {
         MaskedFleet {
             fleet,
@@ -65,7 +67,8 @@ impl<'w> MaskedFleet<'w> {
         Some(report)
     }
 
-    /// An error about the result of a formula, by its index, on a minion, without secrets.
+    /// An error about the result of a formula on a minion, without secrets. The formula is given by its
+    /// index.
     pub fn redacted_error(
         &self,
         error: &Error,
@@ -79,7 +82,7 @@ impl<'w> MaskedFleet<'w> {
         secrets.redact(error).into_inner()
     }
 
-    /// Keep secrets out of whatever a report says beside data.
+    /// Remove secrets from the errors and warnings of a report.
     fn redact(&self, report: &mut Report, minion: &Minion) {
         let outcomes = match &mut report.outcomes {
             Ok(outcomes) => outcomes,
@@ -95,7 +98,7 @@ impl<'w> MaskedFleet<'w> {
         }
     }
 
-    /// An outcome without the values of the pillar. What is not explained may have any of them.
+    /// An outcome without the values of the pillar. Data without known origins may contain any of them.
     fn without_pillar(
         &self,
         formula: usize,
@@ -117,7 +120,7 @@ impl<'w> MaskedFleet<'w> {
         Arc::new(Outcome::new(Ok(masked), outcome.warnings.clone()))
     }
 
-    /// An outcome that minions share says the same of each of them.
+    /// The redacted form of an outcome, which is the same for all minions that share it.
     fn redacted(&self, formula: usize, outcome: &Arc<Outcome>, minion: &Minion) -> Arc<Outcome> {
         let known = || self.redacted.lock().unwrap_or_else(PoisonError::into_inner);
         let address = Arc::as_ptr(outcome) as usize;

@@ -19,7 +19,7 @@ use crate::{Example, Fleet};
 /// ```
 pub struct Masking {
     usual: Secrets,
-    /// The secrets of the example that was asked for last: it has many changes, and to look at its pillar takes time.
+    /// The secrets of the example that was requested last: it has many changes, and to look at its pillar takes time.
     last: Mutex<Option<(Arc<Example>, Arc<Secrets>)>>,
 }
 

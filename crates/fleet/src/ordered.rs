@@ -17,9 +17,9 @@ const UNNOTICED: Duration = Duration::from_millis(5);
 /// Do some work for every item on the threads of a scope. Results come in the order of the items,
 /// whichever thread made them, and no more than a [window](Pace) of them is kept.
 ///
-/// A thread takes the next item when it is done with one, so that none waits while there is work.
+/// A thread takes the next item when it finishes one, so no thread waits while there is work.
 /// Work that panics is an item without a result, `Err` with what it said. Dropping the iterator ends
-/// the work: threads finish the item at hand.
+/// the work: threads finish the current item.
 ///
 /// Results of quick work are handed over some at a time. One that is done is not kept back for those
 /// after it: it comes within some milliseconds, however long they take.
@@ -72,8 +72,8 @@ where
         let (shared, source, work) = (shared.clone(), source.clone(), work.clone());
         scope.spawn(move || {
             while let Some((index, item)) = next(&shared, &source) {
-                let result =
-                    catch_unwind(AssertUnwindSafe(|| work(item))).map_err(|panic| said(&*panic));
+                let result = catch_unwind(AssertUnwindSafe(|| work(item)))
+                    .map_err(|panic| panic_of(&*panic));
                 shared.put(index, result);
             }
         });
@@ -282,7 +282,7 @@ impl<T> Queue<T> {
 }
 
 /// The message of a panic.
-fn said(panic: &(dyn std::any::Any + Send)) -> Panic {
+fn panic_of(panic: &(dyn std::any::Any + Send)) -> Panic {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     Panic(
         text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -66,7 +66,7 @@ impl Origins {
         self.has(path, is_it).then(|| self.spot(path)).flatten()
     }
 
-    /// True if the value at a path, as a file has it, is one that counts.
+    /// True if the value of a file at a path is used in the result.
     pub(crate) fn has(&self, path: &[Key], is_it: impl FnOnce(&Value) -> bool) -> bool {
         let explained = self.explained.as_ref();
         let known = explained.and_then(|(data, _)| at(data, path));

@@ -39,7 +39,7 @@ const AHEAD: usize = 256;
 /// Results that are handed over at once at most, where the window allows.
 const AT_ONCE: usize = 32;
 
-/// A window has room for so many times what is handed over at once.
+/// A window has room for this many times what is handed over at once.
 const PARTS: usize = 8;
 
 impl Default for Pace {

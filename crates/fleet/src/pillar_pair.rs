@@ -19,7 +19,7 @@ pub(crate) struct PillarPair {
 }
 
 impl PillarPair {
-    /// Compile the pillars of a minion. `stays` says that the later one is the earlier one.
+    /// Compile the pillars of a minion. `stays` is true if the later pillar is the earlier one.
     pub fn of(
         [before, after]: [&Pillars<'_>; 2],
         minion: &Minion,
@@ -89,8 +89,8 @@ impl PillarPair {
         turns(old, new)
     }
 
-    /// The files that the earlier pillar is made of and the later one is not, because a file fails: those that fail,
-    /// and if nothing else is different, those that nothing asks for any more.
+    /// The files that the earlier pillar is made of and the later one is not, because a file fails: those
+    /// that fail and, if nothing else differs, those that nothing reads any more.
     pub fn lost(&self, changed: Option<&ChangedFiles>) -> Vec<String> {
         let [old, new] = &self.pillars;
         if new.is_whole() {

@@ -126,7 +126,7 @@ impl<'e> Pillars<'e> {
         Some((whole.data.into(), lineage))
     }
 
-    /// A pillar with the changes that are asked for.
+    /// A pillar with the changes that are requested.
     fn changed(&self, minion: &Minion, data: Map) -> Result<Map, (Map, Error)> {
         if self.changes.is_empty() {
             return Ok(data);

@@ -133,8 +133,8 @@ impl ChangedFiles {
 
     /// True if a result that looked at some files can be another one now.
     ///
-    /// Files that sources lead to and that were not there are none of those a result names, so a file
-    /// that is new may be one of them, unless it lies in the folder of another formula.
+    /// A result does not name the missing files that its sources look for, so a new file may be one of them,
+    /// unless it is in the folder of another formula.
     pub(crate) fn reaches(&self, formula: &str, formulas: &[&str], reads: &[FileRead]) -> bool {
         let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         let is_new_layer = |path: &String| {
@@ -165,7 +165,7 @@ impl ChangedFiles {
         changed.any(may_reach) || reads.into_iter().any(|read| self.has(read))
     }
 
-    /// The files among the reads of a result: those that it is made of, or that it is made without.
+    /// The files among the reads of a result: the files that it uses, and missing files that it looked for.
     pub(crate) fn among<'c, 'r>(
         &'c self,
         reads: impl IntoIterator<Item = impl Into<FileAccess<'r>>>,

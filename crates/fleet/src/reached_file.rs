@@ -29,7 +29,7 @@ pub enum FileReach {
     Read,
     /// Its template or its state reads the pillar that the file in question is part of.
     Pillar,
-    /// The language of its template does not say what it reads.
+    /// The reads of its template are unknown, because of its language.
     MayRead,
     /// A line of it has the value in question.
     Printed,
@@ -37,7 +37,7 @@ pub enum FileReach {
     Argument(String),
     /// The state names the file in question, or a folder that has it.
     Named,
-    /// The file in question is one of its sources, and this one counts; nothing if none is known to.
+    /// The file is one of its sources, and this source is chosen; `None` if no source is known to be chosen.
     Candidate(Option<String>),
     /// The file in question lies in the folder of a source, and the state leaves it out.
     LeftOut,

@@ -45,7 +45,7 @@ impl<'n> ByPillars<'n> {
     }
 
     /// The pillar of a minion, and true if a file is read for it.
-    pub(crate) fn look(&self, minion: &Minion, what: &QuestionSubject) -> (WithPillar, bool) {
+    pub(crate) fn inspect(&self, minion: &Minion, what: &QuestionSubject) -> (WithPillar, bool) {
         let noted = (self.noting)(minion);
         let reads = &noted.reads;
         let is_read = match what {

@@ -23,7 +23,7 @@ pub type NamedSls = Vec<(String, String)>;
 pub struct ByStates<'s> {
     gatherer: &'s Gatherer<'s>,
     files: SharedFiles<'s>,
-    /// The saltenvs and names of the sls, each of which is looked at alone; nothing if top files say what minions get.
+    /// The saltenvs and names of the sls to compile alone; `None` if top files give minions their sls.
     sls: Option<NamedSls>,
     known: Mutex<KnownReads>,
 }
@@ -110,7 +110,7 @@ impl<'s> ByStates<'s> {
     ///
     /// # Errors
     /// The top files cannot be used.
-    pub(crate) fn look(
+    pub(crate) fn inspect(
         &self,
         minion: &Minion,
         (what, by_pillar): (&QuestionSubject, bool),

@@ -34,8 +34,8 @@ impl KeyPattern {
         self.0.len() <= path.len() && self.begins(path)
     }
 
-    /// Look for a value at it in data. The error is the first step that leads nowhere, and the names beside that.
-    fn look(&self, data: &Value) -> Result<(), (usize, Vec<String>)> {
+    /// Look for a value at it in data. The error is the first step that finds nothing, and the names beside that.
+    fn find(&self, data: &Value) -> Result<(), (usize, Vec<String>)> {
         let mut reached = vec![data];
         for (index, step) in self.0.iter().enumerate() {
             let entries = || reached.iter().filter_map(|value| value.as_map()).flatten();
@@ -187,12 +187,12 @@ impl Scope {
     }
 
     /// Note which of the keys data have.
-    pub fn look(&self, data: &Value) {
+    pub fn note_keys(&self, data: &Value) {
         self.has_looked.store(true, Ordering::Relaxed);
         for wanted in &self.wanted {
             // Threads share this, and reading is cheaper than writing.
             if !wanted.is_found.load(Ordering::Relaxed) {
-                wanted.look(data);
+                wanted.note(data);
             }
         }
     }
@@ -205,7 +205,7 @@ impl Scope {
     /// ```
     /// use mapstack::yaml::load;
     /// let scope = mapstack_fleet::Scope::new(&["users:*:shel".into()], &[]);
-    /// scope.look(&load("users: {tom: {shell: sh}}").unwrap());
+    /// scope.note_keys(&load("users: {tom: {shell: sh}}").unwrap());
     /// let unknown = scope.check().unwrap_err();
     /// assert_eq!(unknown.nearest.unwrap().to_string(), "users:*:shell");
     /// ```
@@ -222,8 +222,8 @@ impl Scope {
 }
 
 impl ScopeKey {
-    fn look(&self, data: &Value) {
-        match self.key.look(data) {
+    fn note(&self, data: &Value) {
+        match self.key.find(data) {
             Ok(()) => self.is_found.store(true, Ordering::Relaxed),
             Err((index, names)) => {
                 let step = self.key.0.get(index);
@@ -256,7 +256,7 @@ impl ScopeKey {
     fn colons_for_dots(&self, data: &Value) -> Option<(usize, KeyPattern)> {
         let written = self.key.to_string();
         let meant = KeyPattern::new(&written.replace('.', ":"));
-        let is_there = written.contains('.') && meant.look(data).is_ok();
+        let is_there = written.contains('.') && meant.find(data).is_ok();
         is_there.then_some((usize::MAX, meant))
     }
 }
@@ -270,7 +270,7 @@ mod tests {
     fn check(wanted: &str, data: &[&str]) -> Result<(), (String, Option<String>)> {
         let scope = Scope::new(&[wanted.to_owned()], &[]);
         for text in data {
-            scope.look(&load(text).unwrap());
+            scope.note_keys(&load(text).unwrap());
         }
         let unknown = scope.check();
         unknown.map_err(|unknown| {

@@ -46,10 +46,10 @@ impl AnswerRecord {
     }
 }
 
-/// The digest of a file that is not there.
+/// The digest of a file that does not exist.
 const MISSING: &str = "missing";
 
-/// A file server, of which all that is seen is noted, if it is asked for.
+/// A file server that can record every access to it.
 ///
 /// ```
 /// use std::sync::Arc;

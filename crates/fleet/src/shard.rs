@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 /// One of several parts of a fleet.
 ///
-/// A minion belongs to a part by its id alone: the first eight bytes of the SHA-256 of the id, as one
-/// number, the most significant byte first, modulo the number of parts. So it stays where it is when
-/// other minions come and go, on every machine and in every version, and any program can compute it:
+/// A minion belongs to a part by its id alone: the first eight bytes of the SHA-256 of the id, as one number,
+/// the most significant byte first, modulo the number of parts. So a minion stays in its part when others are
+/// added or removed, on every machine and in every version, and any program can compute the part:
 ///
 /// ```python
 /// int.from_bytes(hashlib.sha256(id.encode()).digest()[:8], "big") % parts + 1

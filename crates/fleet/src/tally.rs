@@ -40,7 +40,7 @@ pub struct Count {
 }
 
 impl Tally {
-    /// Counts that remember so many minions for each value.
+    /// Counts that remember this many minions for each value.
     #[must_use]
     pub fn new(examples: usize) -> Self {
         Tally {

@@ -1,4 +1,4 @@
-//! Templates and states that are not followed, and that name what is asked about.
+//! Templates and states that are not followed and that name the subject of a question.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::what::QuestionSubject;
 pub struct UnfollowedPlace {
     /// The place of the reference.
     pub place: Place,
-    /// True if it computes the name of a file, so that it can be any.
+    /// True if it computes the name of a file, which can then be any file.
     pub is_computed: bool,
 }
 
-/// A file that may be a template or states, as text.
+/// The text of a file that may be a template or states.
 struct FileAsText {
     path: String,
     shown: String,
     text: Arc<str>,
 }
 
-/// The places that name a file or a fact, outside of the files in `followed`, the first of each file.
+/// The first place of each file that names a file or a fact. The files in `followed` are left out.
 pub(crate) fn unfollowed(
     engine: &Engine,
     saltenv: &str,
@@ -58,7 +58,7 @@ pub(crate) fn unfollowed(
     Ok(found)
 }
 
-/// The files among those of the places that do not matter to Salt, such as a README with examples.
+/// The files of the places that Salt does not use, such as a README with examples.
 fn unrelated_of(
     engine: &Engine,
     texts: &[FileAsText],
@@ -93,7 +93,8 @@ fn text_of(engine: &Engine, saltenv: &str, path: String) -> Result<Option<FileAs
     }))
 }
 
-/// The places where a file is loaded or named, then those of its formula that compute the name of what they load.
+/// The places that load or name a file, then the places of its formula that compute the name of a file to
+/// load.
 fn using(asked: &str, texts: &[FileAsText], survey: &Survey) -> Vec<UnfollowedPlace> {
     let used = survey.used_files().filter(|(path, _)| *path == asked);
     let loaded: Vec<&Place> = used.map(|(_, place)| place).collect();

@@ -141,10 +141,10 @@ pub fn split(
     let mut asked = vec![false; named.len()];
     let [before, after] = states;
     for (env, top) in envs.iter().zip(&tops) {
-        look(after, env, *top, &named, &|_| true, &mut asked);
+        note_asked(after, env, *top, &named, &|_| true, &mut asked);
         // Files that are the same in both states were searched above.
         let is_different = |path: &str| changed.has_path(env, path);
-        look(before, env, *top, &named, &is_different, &mut asked);
+        note_asked(before, env, *top, &named, &is_different, &mut asked);
     }
     let mut related = others;
     let mut unrelated = Vec::new();
@@ -161,12 +161,12 @@ pub fn split(
 type IsMeant<'m> = &'m dyn Fn(&str) -> bool;
 
 /// Note which of some paths the files of a saltenv ask for.
-fn look(
+fn note_asked(
     files: &dyn FileServer,
     env: &str,
     top: Top,
     named: &[String],
-    is_meant: IsMeant<'_>,
+    is_match: IsMeant<'_>,
     asked: &mut [bool],
 ) {
     // Files that cannot be listed may load any of them.
@@ -175,7 +175,7 @@ fn look(
         return;
     };
     for path in paths {
-        if top.is_unrelated(&path) || !is_meant(&path) {
+        if top.is_unrelated(&path) || !is_match(&path) {
             continue;
         }
         let Ok(Fetched::Found { bytes, .. }) = files.fetch(&SaltPath::from_relative(&path), env)
@@ -209,7 +209,7 @@ fn takes_folder(text: &str, folders: &str) -> bool {
     let sources = text.split("salt://").skip(1);
     let mut taken = sources.map(|rest| {
         let rest = rest.lines().next().unwrap_or_default();
-        // A template makes the path: what follows it is all that is known.
+        // A template makes the path: only the text after it is known.
         let known = rest.rsplit_once("}}").map_or(rest, |(_, known)| known);
         let is_made = known.len() != rest.len();
         let end =

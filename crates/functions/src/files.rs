@@ -61,7 +61,7 @@ pub(super) const TABLE: ModuleTable = &[
             "path",
         )?;
         let env = saltenv(run, env)?;
-        // The reference takes a file that cannot be opened for one that is not there.
+        // The reference takes a file that cannot be opened for one that does not exist.
         match machine_path(&path)? {
             Some(local) => Ok(
                 match on_machine(run, vm, "cp.get_file_str", &path, local)? {
@@ -171,7 +171,7 @@ fn texts(items: Vec<String>) -> Obj {
     Obj::list(items.into_iter().map(Obj::from).collect::<Vec<_>>())
 }
 
-/// The saltenv that is asked for, or the run's.
+/// The saltenv that is requested, or the run's.
 pub(super) fn saltenv(run: &dyn Context, given: Option<Obj>) -> Result<Str> {
     match given {
         Some(env) if env.truthy()? => text(&env, "cp", "saltenv"),

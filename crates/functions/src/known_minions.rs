@@ -1,4 +1,4 @@
-//! Minions whose grains modules of the tree computed, so that each is asked for once.
+//! Minions whose grains modules of the tree computed, so that each is computed once.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use mapstack_minion::Minion;
 
 use crate::TreeGrains;
 
-/// The last minions that were asked for. `R` is what was read for each.
+/// The last minions that were requested. `R` is what was read for each.
 #[derive(Debug)]
 pub struct KnownMinions<R>(Mutex<VecDeque<Arc<KnownMinion<R>>>>);
 

@@ -176,7 +176,7 @@ fn interfaces(run: &dyn Context, function: &str, grain: &str) -> Result<Map> {
     match run.grain(grain) {
         Some(Value::Map(known)) => Ok(known),
         _ => Err(super::refused(format!(
-            "{function}() needs the grain {grain}, which is not there"
+            "{function}() needs the grain {grain}, which is missing"
         ))
         .with_help("take the grains from the minion itself: salt-call --local grains.items")),
     }

@@ -328,7 +328,7 @@ fn items(run: &dyn Context, args: CallArgs, function: &str) -> Result<Obj> {
 /// Deeper pillars are refused.
 const MAX_DEPTH: usize = 200;
 
-/// The types of values in the place of the values.
+/// The types of values in place of the values.
 fn obfuscated(vm: &Vm<'_>, value: &Obj, depth: usize) -> Result<Obj> {
     vm.burn(1)?;
     let Some(depth) = depth.checked_sub(1) else {

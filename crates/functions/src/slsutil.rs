@@ -267,7 +267,7 @@ fn merged(
     Ok((merged, options))
 }
 
-/// Notes whether a list was put in the place of another.
+/// Notes whether a list was put in place of another.
 #[derive(Default)]
 struct ReplacedLists {
     of_lists: bool,

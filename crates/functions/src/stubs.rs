@@ -34,7 +34,7 @@ use mapstack_diagnostic::{Error, ErrorKind, Place, Result};
 /// | `kwargs` | named arguments that the call must have with these values, among others |
 /// | `exact` | `true`: the call must have no other named arguments |
 /// | `minions` | a glob, or a list of globs, for the ids of minions |
-/// | `return` | what the call returns; an entry with `???` has no answer yet, and counts for nothing |
+/// | `return` | what the call returns; an entry with `???` has no answer yet, and is ignored |
 /// | `error` | the message that the call fails with, instead of `return` |
 #[derive(Debug, Clone, Default)]
 pub struct Stubs(Vec<(String, Vec<Stub>)>);

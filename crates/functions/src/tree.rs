@@ -2,7 +2,7 @@
 //!
 //! Salt copies these files to a minion and loads them before its own: a file with the name of one of Salt's modules
 //! replaces it, and a file with another name can take a name by `__virtual__()`. They run in the sandbox of
-//! `mapstack-python`; what they import that is not there makes a call one that nothing answers.
+//! `mapstack-python`; what they import that does not exist makes a call one that nothing answers.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -198,7 +198,7 @@ pub fn tree_has_module(run: &dyn TreeContext, vm: &Vm<'_>, module: &str) -> bool
 ///
 /// # Errors
 /// The function raises or reaches a limit. An error of the kind [`ErrorKind::Undefined`] says that the function needs
-/// something that is not there, so the call has no answer.
+/// something that does not exist, so the call has no answer.
 pub fn tree_call(
     run: &dyn TreeContext,
     vm: &Vm<'_>,
@@ -299,7 +299,7 @@ fn has_renderer(run: &dyn TreeContext, vm: &Vm<'_>, name: &str, is_in_salt: bool
 /// secrets.
 ///
 /// # Errors
-/// The renderer raises, reaches a limit or needs what is not there; the last is of the kind
+/// The renderer raises, reaches a limit or needs what does not exist; the last is of the kind
 /// [`ErrorKind::Undefined`].
 pub fn tree_render(
     run: &dyn TreeContext,

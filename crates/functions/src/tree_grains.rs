@@ -148,7 +148,7 @@ impl GrainsWork<'_> {
             None => match self.ask(stem, Some(function)) {
                 Ok(FunctionAnswer::Value(value)) => Ok(value),
                 Ok(_) => return,
-                // The function needs what is not there, or took too long: nothing is known of its grains.
+                // The function needs what does not exist, or took too long: nothing is known about its grains.
                 Err(error)
                     if matches!(
                         error.kind,
@@ -224,7 +224,7 @@ impl GrainsWork<'_> {
             module: stem.into(),
             function: function.cloned(),
             arguments: Vec::new(),
-            // The grains so far are asked for by functions that take them: others answer alike for all minions.
+            // The grains so far are requested by functions that take them: others answer alike for all minions.
             keywords: Vec::new(),
         };
         let files = ModuleTree::with_grains(self.run, self.set, &self.made.grains);

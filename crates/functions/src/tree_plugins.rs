@@ -84,7 +84,7 @@ pub fn tree_top(
     answer(run, vm, job)
 }
 
-/// Let a matcher of the tree say whether a target means the minion. Matchers of the tree replace Salt's.
+/// Let a matcher of the tree say whether a target matches the minion. Matchers of the tree replace Salt's.
 ///
 /// # Errors
 /// As [`tree_call`](crate::tree_call); the matcher does not load.

@@ -104,7 +104,7 @@ fn not_here(run: &dyn Context, name: &str) -> Box<Error> {
     let family = run.grain("os_family").unwrap_or_default();
     let message = format!("Salt has no '{name}' on a minion of the os_family '{family}'");
     refused(message).with_help(
-        "pkg.version_cmp is there for the families Debian, RedHat and Suse, lowpkg.version_cmp for the last two",
+        "pkg.version_cmp exists for the families Debian, RedHat and Suse, lowpkg.version_cmp for the last two",
     )
 }
 

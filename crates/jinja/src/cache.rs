@@ -25,7 +25,7 @@ struct CachedTemplate {
 }
 
 impl TemplateCache {
-    /// The template of a source in an environment, which `parse` makes if it is not there yet.
+    /// The template of a source in an environment, which `parse` makes if it does not exist yet.
     pub(super) fn get_or_parse(
         &self,
         environment: Environment,

@@ -76,7 +76,7 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Something of each name.
+/// A value for each name.
 type ByName<T> = HashMap<Str, T, RandomState>;
 
 /// The results of inline `if`s without `else`, by the template and the place; the template is kept with it.
@@ -94,9 +94,9 @@ pub struct Vm<'r> {
     strict: bool,
     budget: Budget<'r>,
     pub(super) autoescape: Cell<bool>,
-    /// The number of expressions around the present one.
+    /// The number of expressions around the current one.
     pub(super) levels: Cell<u32>,
-    /// A buffer for what is captured next.
+    /// A buffer for the next capture.
     pub(super) spare: Cell<String>,
     /// Builtins under the render's variables: what templates loaded without context see.
     globals: Rc<ScopeChain>,
@@ -109,7 +109,7 @@ pub struct Vm<'r> {
     pub(super) edit_log: Option<&'r EditLog>,
     pub(super) taint: Option<&'r Taint>,
     pub(super) tracer: Option<&'r dyn Tracer>,
-    /// True if something follows how values move.
+    /// True if an observer follows values.
     is_observed: bool,
     pub(super) no_else: RefCell<WithoutElse>,
     /// Filters and tests that templates have used.
@@ -182,7 +182,7 @@ impl<'r> Vm<'r> {
         self.autoescape.get()
     }
 
-    /// True if something follows how values move.
+    /// True if an observer follows values.
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
         self.is_observed

@@ -77,7 +77,7 @@ pub enum LayerKind {
     Arguments,
     /// Values of the command line that win over the compiled pillar.
     PillarOverride,
-    /// Values of which it is not known where they come from.
+    /// Values of unknown origin.
     Unknown,
 }
 
@@ -91,7 +91,7 @@ pub enum Reason {
         /// The place where it does, if that is known.
         place: Option<Place>,
     },
-    /// An entry of a top file means the minion.
+    /// An entry of a top file matches the minion.
     Target {
         /// The target.
         target: String,

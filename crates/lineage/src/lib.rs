@@ -464,7 +464,7 @@ impl Lineage {
         let past = all.iter().enumerate().filter(|(index, past)| {
             let next = all.get(index + 1);
             let (next, its) = next.map_or((value, &spot), |next| (&next.value, &next.spot));
-            // A layer that is merged again changes nothing where it is the last one, nor does a copy that replaces a value.
+            // Merging the last layer again changes nothing, and neither does replacing a value by a copy.
             let is_copy = past.how == HistoryStep::Replaced && past.spot == *its;
             !(past.value.is_same(next) && (past.by == past.layer || is_copy))
         });

@@ -154,7 +154,7 @@ impl<'r> Replay<'r> {
                     left.extend([(*layer, false), (*base, false)]);
                 }
                 RecipeStep::Stack { base, layer } => {
-                    // The stack is merged into the pillar like this; its files name their strategies.
+                    // These options merge the stack into the pillar; its files name their own strategies.
                     options[*layer] = options[*layer].or(options[id]);
                     options[*base] = options[*base].or(options[id]);
                     left.extend([(*layer, false), (*base, false)]);
@@ -170,7 +170,7 @@ impl<'r> Replay<'r> {
                 }
             }
         }
-        // Another use of a layer can say how it is merged.
+        // A later use of a layer can have its options, so layers are added at the end.
         for (id, made) in layers {
             self.add(id, made, options[id]);
         }
@@ -200,7 +200,7 @@ impl<'r> Replay<'r> {
                 shown: file.as_ref().map(|file| file.path.clone()),
             },
             PillarLayer::Override(_) => LayerKind::PillarOverride,
-            // Nothing is a layer only where nothing else is.
+            // An empty mapping is not a layer.
             PillarLayer::Unknown(value) if value.as_map().is_some_and(Map::is_empty) => return,
             PillarLayer::Options(_) | PillarLayer::Unknown(_) => LayerKind::Unknown,
         };
@@ -212,7 +212,7 @@ impl<'r> Replay<'r> {
         });
     }
 
-    /// The entries of top files that lead to an sls, or the sls that does.
+    /// The entries of top files that name an sls, or the sls that includes it.
     fn reasons(&self, step: &SlsReason) -> Vec<Reason> {
         let (env, name) = match step {
             SlsReason::Include(sls) => {
@@ -225,7 +225,7 @@ impl<'r> Replay<'r> {
         given.cloned().unwrap_or_default()
     }
 
-    /// Make the part of a step from earlier ones.
+    /// Make the part of a step from earlier parts.
     fn part(
         &mut self,
         id: PartId,
@@ -276,7 +276,7 @@ impl<'r> Replay<'r> {
                     };
                     if let Some(child) = layer.1.child(key) {
                         match is_made_of_it {
-                            // It has the history of what it is made of.
+                            // The layer already has the history of the base.
                             true => node.set(key, child, layer.1.key_of(key)),
                             false => node.put(key, child, layer.1.key_of(key)),
                         }
@@ -344,14 +344,14 @@ impl<'r> Replay<'r> {
         };
         let mut own = value.clone();
         if let (Value::Map(map), PillarLayer::Sls { .. }) = (&mut own, made) {
-            // The place of what follows depends on it, but it does not count as data.
+            // `include` is not data, but the marks of the keys after it count it.
             map.shift_remove("include");
         }
         (own, Node::whole(claim))
     }
 }
 
-/// The targets of events that mean the minion, by the saltenv and each sls that they give.
+/// The targets of events that match the minion, by the saltenv and each sls that they give.
 fn targets(events: &[PillarEvent]) -> HashMap<(&str, &str), Vec<Reason>> {
     let mut targets: HashMap<_, Vec<Reason>> = HashMap::new();
     for event in events {
@@ -361,7 +361,7 @@ fn targets(events: &[PillarEvent]) -> HashMap<(&str, &str), Vec<Reason>> {
             matcher,
             place,
             sls,
-            is_meant: true,
+            is_match: true,
         }) = event
         else {
             continue;
@@ -380,7 +380,7 @@ fn targets(events: &[PillarEvent]) -> HashMap<(&str, &str), Vec<Reason>> {
     targets
 }
 
-/// The positions of what a file of an external pillar set, in the text that was read.
+/// The positions of the values of an external pillar's file, in the text that was read.
 fn external_file(
     file: &ExternalFile,
     value: &Value,
@@ -415,8 +415,7 @@ fn external_file(
     Some((text, Node::whole(claim)))
 }
 
-/// The origins of what a stacked file says, whose lists can begin with an item that names a strategy: the other items are
-/// the data.
+/// The origins of the values of a stacked file, without the items at the start of lists that name a strategy.
 fn without_markers(claim: Claim) -> Node {
     let child = |step: &Key| claim.child(step).map(without_markers).unwrap_or_default();
     match &claim.value {
@@ -438,7 +437,8 @@ fn without_markers(claim: Claim) -> Node {
     }
 }
 
-/// True if a list in a value, not inside of other lists, begins with an item that names a strategy.
+/// True if a list in a value begins with an item that names a strategy. Lists inside of lists are not
+/// searched.
 fn has_markers(value: &Value) -> bool {
     match value {
         Value::Map(map) => map.values().any(has_markers),
@@ -447,7 +447,7 @@ fn has_markers(value: &Value) -> bool {
     }
 }
 
-/// A part for one more use, or for the last.
+/// Take a part: a copy, or the part itself for its last use.
 fn take(parts: &mut [Option<(PartWithOrigins, usize)>], id: PartId) -> Option<PartWithOrigins> {
     let slot = parts.get_mut(id)?;
     match slot {
@@ -473,7 +473,7 @@ fn below((value, node): PartWithOrigins, key: &Key) -> PartWithOrigins {
     (map.into(), outer)
 }
 
-/// A layer of which nothing more is known.
+/// A layer with only its kind.
 pub(crate) fn layer(kind: LayerKind) -> Layer {
     let moment = Moment {
         stage: DataStage::Layers,

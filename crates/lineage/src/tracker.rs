@@ -29,7 +29,7 @@ pub(crate) struct Tracker {
     texts: LayerTexts,
     steps: Vec<DataChange>,
     tree: ReplayedTree,
-    /// True once steps went into the tree.
+    /// True once steps were replayed.
     is_replayed: bool,
     /// The values that the matchers of the current source have found.
     because: Vec<MatchedValue>,
@@ -78,7 +78,7 @@ impl DataChange {
                 DataChange::PutAside(Some((other, others))),
             ) => one.is_same(other) && by.is_repeated(others),
             (DataChange::PutUnder(one), DataChange::PutUnder(other)) => one == other,
-            // A template can come to the same by other statements.
+            // A template can make the same change by other statements.
             _ => false,
         }
     }
@@ -322,7 +322,7 @@ impl Tracker {
             .push(DataChange::Merge(claim, merged.options.clone()));
     }
 
-    /// The position of a value that a definition of raw data leads to.
+    /// The position of a value that a definition of raw data finds.
     fn whereabouts(
         &mut self,
         definition: &Definition,

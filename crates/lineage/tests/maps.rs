@@ -190,7 +190,7 @@ fn a_value_follows_its_literal() {
     assert!(checked > 80, "only {checked} literals were changed");
 }
 
-/// The configuration of a map, explained within so many steps, and the warnings about it.
+/// The configuration of a map, explained within this many steps, and the warnings about it.
 fn explained_within(map: &str, fuel: u64) -> (Value, Vec<String>) {
     let files = MemoryFiles::new().file("base", "f/map.jinja", map);
     let engine = Engine::new(files).with_limits(Limits {

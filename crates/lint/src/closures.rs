@@ -196,8 +196,8 @@ fn reach<'n>(first: usize, next: impl Fn(usize) -> &'n [usize]) -> BTreeSet<usiz
     reached
 }
 
-/// Limit on the sls that are compiled among those that come to the same, as they include each other: what differs by
-/// the one that is asked for shows with the first few.
+/// Limit on the compiled sls of a group that include each other and so have the same states: what differs by
+/// the one that is requested shows with the first few.
 const MOST_ALIKE: usize = 4;
 
 /// For each key, the position of the one whose result it takes: its own, or that of the first with the key after a few.

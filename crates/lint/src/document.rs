@@ -277,7 +277,7 @@ impl Document {
 }
 
 impl<'d> Scalar<'d> {
-    /// The plain scalar as it is written; nothing if it is quoted, a block or has a tag.
+    /// The source text of a plain scalar; `None` if it is quoted, a block or tagged.
     #[must_use]
     pub fn plain(&self) -> Option<&'d str> {
         let text = self.document.content.text();

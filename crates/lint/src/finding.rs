@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mapstack::secrets::Secrets;
-use mapstack::{Diagnostic, Place, Severity, Step, told};
+use mapstack::{Diagnostic, Place, Severity, Step, message_text};
 
 use crate::Rule;
 
@@ -47,12 +47,12 @@ impl Level {
     ///
     /// ```
     /// use mapstack_lint::Level;
-    /// assert_eq!(Level::given("error"), Some(Some(Level::Error)));
-    /// assert_eq!(Level::given("off"), Some(None));
-    /// assert_eq!(Level::given("loud"), None);
+    /// assert_eq!(Level::from_name("error"), Some(Some(Level::Error)));
+    /// assert_eq!(Level::from_name("off"), Some(None));
+    /// assert_eq!(Level::from_name("loud"), None);
     /// ```
     #[must_use]
-    pub fn given(name: &str) -> Option<Option<Self>> {
+    pub fn from_name(name: &str) -> Option<Option<Self>> {
         match name {
             "off" => Some(None),
             name => Self::named(name).map(Some),
@@ -148,7 +148,7 @@ impl Finding {
 
     /// A message of a run, with the places, circumstances and advice of its message.
     #[must_use]
-    pub fn said(rule: Rule, place: Place, diagnostic: &Diagnostic) -> Self {
+    pub fn of_message(rule: Rule, place: Place, diagnostic: &Diagnostic) -> Self {
         let Diagnostic {
             message,
             trace,
@@ -190,7 +190,7 @@ impl Finding {
 
     /// The name that was probably meant, and the change that writes it, if the wrong one is
     /// literally in the text.
-    pub(crate) fn meant(self, wrong: &str, near: &str, is_literal: bool) -> Self {
+    pub(crate) fn suggest(self, wrong: &str, near: &str, is_literal: bool) -> Self {
         let Place { start, end, .. } = self.place;
         let stands = is_literal && self.place.source.get(start..end) == Some(wrong);
         let edit = Edit {
@@ -212,7 +212,7 @@ impl Finding {
         let related = self.related.iter_mut().map(|step| &mut step.what);
         let texts = self.notes.iter_mut().chain(&mut self.help).chain(related);
         for text in texts.chain([&mut self.message]) {
-            *text = told(text, secrets);
+            *text = message_text(text, secrets);
         }
     }
 

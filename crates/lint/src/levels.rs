@@ -30,7 +30,7 @@ impl Levels {
     /// # Errors
     /// The message if no rule has the name.
     pub fn ignore(&mut self, name: &str) -> Result<(), String> {
-        self.set(Rule::given(name)?, None);
+        self.set(Rule::from_name(name)?, None);
         Ok(())
     }
 
@@ -46,7 +46,10 @@ impl Levels {
             )
         };
         let (name, level) = change.split_once('=').ok_or_else(usage)?;
-        self.set(Rule::given(name)?, Level::given(level).ok_or_else(usage)?);
+        self.set(
+            Rule::from_name(name)?,
+            Level::from_name(level).ok_or_else(usage)?,
+        );
         Ok(())
     }
 

@@ -22,7 +22,7 @@ const GRAINS: [&str; 8] = [
 /// Grains of which nearly all names are known: systems that Salt has no table for have their own.
 const COMPLETE: [&str; 3] = ["os_family", "os", "osfinger"];
 
-/// Names that grains have had, beside those of the platforms.
+/// Recorded names of grains, in addition to those of the platforms.
 static RECORDED: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let lines = include_str!("../data/names.tsv")
         .lines()
@@ -54,7 +54,7 @@ pub(crate) struct NameMistake {
 }
 
 impl NameMistake {
-    /// The advice about the name that was meant, as far as it is known.
+    /// The advice with the name that was probably intended.
     pub fn help(&self) -> Option<String> {
         let other = self
             .other

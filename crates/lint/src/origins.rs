@@ -46,7 +46,7 @@ struct Fact {
 /// The value that a failing expression asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WantedValue {
-    /// The object that has it, as it is written.
+    /// The source text of the object that has it.
     pub object: String,
     /// The last name of it.
     pub key: String,

@@ -187,7 +187,7 @@ impl<'s> FindingLines<'s> {
     }
 }
 
-/// Leave out what says again what another finding says: runs stumble over what files show.
+/// Leave out findings that repeat another one: runs stumble over what files show.
 fn distinct(findings: &mut Vec<Finding>, lines: &FindingLines<'_>) {
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     let place = |finding: &Finding| (finding.place.file.clone(), lines.line(finding));

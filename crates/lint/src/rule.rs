@@ -68,8 +68,8 @@ rules! {
         "# web/parameters/os_family/Redhat.yaml\n# the grain is RedHat, so this file is never read\nvalues:\n  pkg: httpd"
         "Give the file the name that a source leads to, name its folder in the sources, or delete it.";
     RedundantOverride "redundant-override" Note
-        "A key that a layer sets to what is inherited anyway."
-        "It hides what the layers below say: a change of the default does not reach these minions."
+        "A key that a layer sets to the value that it inherits anyway."
+        "It hides the values of the layers below: a change of the default does not reach these minions."
         "# defaults.yaml\nvalues:\n  port: 22\n# os/Debian.yaml\nvalues:\n  port: 22"
         "Leave the key out, or give it another value.";
     KindChange "kind-change" Warning
@@ -79,7 +79,7 @@ rules! {
         "Use the same kind of value in every layer.";
     ListReplaced "list-replaced" Warning
         "A list that a layer replaces where another layer appends to it."
-        "A list is replaced unless a layer has `merge_lists: true`. Where one appends and another replaces, the minion has less than either says."
+        "A list is replaced unless a layer has `merge_lists: true`. If one appends and another replaces, the minion gets less than either of them gives."
         "# os_family/Debian.yaml\nmerge_lists: true\nvalues:\n  pkgs: [b]\n# os/Ubuntu.yaml replaces [a, b]\nvalues:\n  pkgs: [c]"
         "Set `merge_lists: true` in the later layer as well, or repeat the items that are meant to stay.";
     SharedAnchor "shared-anchor" Warning
@@ -118,7 +118,7 @@ rules! {
         "- a\n- b"
         "Write a mapping with `values`.";
     YamlBool "yaml-bool" Warning
-        "A yes, no, on or off that YAML reads as a boolean where text is meant."
+        "A yes, no, on or off that YAML reads as a boolean although it should be text."
         "Salt reads YAML 1.1, where yes, no, on and off are booleans: the code of Norway becomes false."
         "values:\n  country: NO"
         "Quote the text: `country: 'NO'`.";
@@ -164,14 +164,14 @@ rules! {
         "Keep one side, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`.";
     InvisibleCharacter "invisible-character" Warning
         "A character that cannot be seen, or that looks like a blank, where it is a mistake."
-        "A key or a name with such a character is another one than it seems to be: nothing finds it."
+        "A key or a name with such a character only looks like another one: nothing finds it."
         "values:\n  port\u{200b}: 22   # a zero-width space after port"
         "Remove it, or write a blank; in double quotes, write it as an escape.";
     MissingBlank "missing-blank" Warning
         "A key:value without a blank behind the colon, which is text where a mapping was meant."
         "YAML reads a key only where a blank follows the colon: the key is not set."
         "values:\n  web:\n    port:80"
-        "Write a blank behind the colon, or put a text that is meant in quotes.";
+        "Write a blank behind the colon, or put the text in quotes.";
     UnquotedExpression "unquoted-expression" Warning
         "An unquoted template expression whose text YAML reads as something else."
         "What an expression prints is read as YAML: a version becomes a number, a `#` begins a comment, nothing becomes null."
@@ -221,7 +221,7 @@ rules! {
         "A template that loads a missing template, or imports a missing name."
         "The template fails where the import or the name is reached."
         "{% from 'web/map.jinja' import mapdata, libtofs %}"
-        "Correct the name of the template or of what it exports.";
+        "Correct the name of the template or of its variable or macro.";
     MissingSource "missing-source" Error
         "A file on the file server that a state names and that does not exist."
         "The state fails on the minion, as the file server lacks the file."
@@ -233,7 +233,7 @@ rules! {
         "include:\n  - web.instal"
         "Correct the name, or add the sls.";
     MissingRequisite "missing-requisite" Error
-        "A requisite, such as `require`, that names a state that is not there."
+        "A requisite, such as `require`, that names a state that does not exist."
         "Salt refuses all states of a minion for it, or of the sls that is applied by itself."
         "/etc/motd:\n  file.managed:\n    - require:\n      - pkg: motd   # no state has this name"
         "Correct the state module or the name, or include the sls that has the state.";
@@ -243,7 +243,7 @@ rules! {
         "a:\n  test.nop:\n    - require: [{test: b}]\nb:\n  test.nop:\n    - require: [{test: a}]"
         "Remove one of the requisites that the message names.";
     MissingExtend "missing-extend" Error
-        "An `extend`, or a requisite such as `require_in`, of a state that is not there."
+        "An `extend`, or a requisite such as `require_in`, of a state that does not exist."
         "Salt refuses all states of a minion for it, or of the sls that is applied by itself."
         "extend:\n  nginx:   # no sls that is included has this ID\n    service:\n      - watch: [{file: /etc/nginx.conf}]"
         "Correct the ID, or include the sls that has the state.";
@@ -279,26 +279,26 @@ rules! {
         "Write a mapping of ids to mappings of states, a list of arguments below each function, and `include` as a list.";
     MisspeltKey "misspelt-key" Warning
         "A key of an override that nothing uses, and that is similar to one of the defaults."
-        "Nothing reads the key, and what it is meant for keeps its default."
+        "Nothing reads the key, and the setting that it should change keeps its default."
         "# defaults.yaml\nvalues:\n  default_shell: /bin/sh\n# os/Arch.yaml\nvalues:\n  defualt_shell: /bin/bash"
         "Use the spelling of the defaults. The linter can do it if there is only one.";
     MisspeltName "misspelt-name" Warning
         "A grain, or a system in a look-up by a grain, that does not exist but is similar to one that does."
-        "The look-up finds nothing on any system, so its default counts everywhere."
+        "The look-up finds nothing on any system, so every system gets its default."
         "{% if grains.os_family == 'Debain' %}…{% endif %}"
         "Correct the name, or look it up under the grain that has it.";
     Schema "schema" Error
         "A value that the schema does not allow, or an invalid schema."
-        "The value is not what the schema of the formula or the pillar says."
+        "The value does not match the schema of the formula or the pillar."
         "# schema.yaml: port is an integer\nvalues:\n  port: '22'"
         "Correct the value, or the schema.";
     UnusedSls "unused-sls" Warning
         "An sls of the pillar that no minion gets, or of the states of an estate that nothing names."
-        "It has no effect, and secrets in it lie around. An sls of states may be applied by its name, so it is a note."
+        "It has no effect, and its secrets are kept for nothing. An sls of states may be applied by its name, so this is a note."
         "# pillar/top.sls does not name this\n# pillar/old.sls\na: 1"
         "Name it in the top file or in an include, or delete it.";
     UnmatchedTarget "unmatched-target" Warning
-        "A target in a top file of the pillar that means no minion."
+        "A target in a top file of the pillar that matches no minion."
         "No minion gets the sls below it, often because of a misspelt id."
         "base:\n  'wbe1':\n    - web"
         "Correct the target, or delete it.";
@@ -306,7 +306,7 @@ rules! {
         "A value of the pillar that several sls of one target set, so that their order decides."
         "Which value wins depends on the order of names in a list, which is easily changed."
         "base:\n  '*': [one, two]   # both set port"
-        "Set the key in one sls, or move what is meant to win below a narrower target.";
+        "Set the key in one sls, or move the value that should win below a narrower target.";
     PillarInPillar "pillar-in-pillar" Warning
         "A look-up of what another sls of the pillar sets: sls do not see the pillar that they make."
         "An sls of the pillar sees no pillar that is being made: the look-up gives its default, null or an error."
@@ -329,12 +329,12 @@ rules! {
         "Write a mapping, and `include` as a list.";
     TopFile "top-file" Error
         "A top file that fails, is not a mapping of targets, or names a saltenv without roots."
-        "Minions get no pillar, or less of it than is meant."
+        "Minions get no pillar, or only a part of it."
         "base:\n  '*': web"
         "Write a mapping of saltenvs to targets to lists of sls.";
     ExternalPillar "external-pillar" Error
         "An external pillar that fails."
-        "Minions lack what it gives, and states do not run with a pillar that has errors."
+        "Minions lack its data, and states do not run with a pillar that has errors."
         "ext_pillar:\n  - stack: /srv/stack/stack.cfg   # a file that it lists does not parse"
         "Correct the file or the option that the message names.";
     Suppression "suppression" Warning
@@ -352,10 +352,10 @@ impl Rule {
     ///
     /// ```
     /// use mapstack_lint::Rule;
-    /// assert_eq!(Rule::given("unreachable-file"), Ok(Rule::UnreachableFile));
-    /// assert!(Rule::given("unreachable-fil").unwrap_err().contains("unreachable-file"));
+    /// assert_eq!(Rule::from_name("unreachable-file"), Ok(Rule::UnreachableFile));
+    /// assert!(Rule::from_name("unreachable-fil").unwrap_err().contains("unreachable-file"));
     /// ```
-    pub fn given(name: &str) -> Result<Self, String> {
+    pub fn from_name(name: &str) -> Result<Self, String> {
         name.parse()
             .map_err(|error: UnknownRule| format!("{error}; {} lists them", Means::Rules))
     }

@@ -22,7 +22,7 @@ pub(crate) struct SlsOfMinions {
     /// By the number of the run; nothing where the formula is not for that minion. Minions that the templates
     /// cannot tell apart share one.
     pub outcomes: Vec<Option<Arc<Result<SlsRender, Error>>>>,
-    /// The runs on which it would be used: all, or those where another sls of the formula includes it.
+    /// The runs on which it would be used: all, or those on which another sls of the formula includes it.
     pub used: BTreeSet<usize>,
     /// True if another sls of the formula names it, as for an include, but none includes it on any of the runs: it is
     /// meant for other minions or settings.
@@ -62,9 +62,9 @@ pub(crate) fn why_not_rendered(
             .is_some_and(|(all, _)| all.split('/').any(folder))
     };
     if is_in(&|folder| OTHERS.contains(&folder)) {
-        Some("it lies in a folder for other files")
+        Some("it is in a folder for other files")
     } else if is_in(&|folder| folder.starts_with('.') || folder.contains("pillar")) {
-        Some("it lies in a hidden folder, or in one of a pillar")
+        Some("it is in a hidden folder or in a folder of a pillar")
     } else if is_in(&|folder| folder.starts_with("react") || folder.starts_with("orch"))
         || file.name().starts_with("orch")
     {
@@ -154,8 +154,8 @@ impl Library<'_> {
         Ok(states)
     }
 
-    /// Find the sls that are meant for other minions or settings: those that others name and none includes, and those
-    /// that only such sls include.
+    /// Find the sls that are meant for other minions or settings: those that others name without an include,
+    /// and those that only such sls include.
     fn find_parts(&self, states: &mut [SlsOfMinions], includes: &BTreeSet<(usize, usize)>) {
         let names: Vec<BTreeSet<String>> =
             states.iter().map(|state| self.names_by(state)).collect();
@@ -377,8 +377,8 @@ fn is_main(file: &SourceFile) -> bool {
     file.name() == "init.sls" && file.path.matches('/').count() == 1
 }
 
-/// Find the runs on which each sls is used: what others include is meant for where they do. Returns which includes
-/// which on any run.
+/// Find the runs on which each sls is used: an included sls is for the minions of the sls that include it.
+/// Returns which includes which on any run.
 fn find_used(states: &mut [SlsOfMinions]) -> BTreeSet<(usize, usize)> {
     let by_name: BTreeMap<String, usize> = states
         .iter()

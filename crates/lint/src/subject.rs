@@ -70,11 +70,11 @@ pub(crate) struct FormulaSubject<'s> {
     pub of_other_saltenvs: BTreeMap<String, BTreeSet<String>>,
     /// States that their functions cannot run.
     pub misuses: Vec<Misuse>,
-    /// The estate of which it is all states, if it is not a formula.
+    /// The estate, if the subject is all states of one and not a formula.
     pub estate: Option<Estate>,
 }
 
-/// Something that top files name and that there is not, or that keeps them from being used.
+/// Something that top files name and that does not exist, or that keeps them from being used.
 #[derive(Debug)]
 pub(crate) struct TopProblem {
     /// The problem.
@@ -209,7 +209,7 @@ impl<'s> FormulaSubject<'s> {
         let survey = engine.survey(&formula, saltenv)?;
         let files = read_files(engine, &formula, saltenv)?;
         if files.is_empty() {
-            let message = format!("no file lies below salt://{formula}/ in saltenv {saltenv}");
+            let message = format!("salt://{formula}/ has no files in saltenv {saltenv}");
             return Err(
                 Error::new(ErrorKind::File, message).note("check the formula's name and the roots")
             );
@@ -526,7 +526,7 @@ impl<'s> FormulaSubject<'s> {
         self.runs.iter().filter(is_new).filter_map(|run| run.data())
     }
 
-    /// The files that the first successful run looked for, if there is one and it can be explained.
+    /// The files that the first successful and explained run looked up.
     pub fn sought(&self) -> Option<&SoughtFiles> {
         let of_first = || {
             let (run, (data, _)) = self.runs.iter().find_map(|run| Some((run, run.data()?)))?;
@@ -674,7 +674,7 @@ impl<'s> FormulaSubject<'s> {
     }
 
     /// The files that some run asked for.
-    pub fn asked(&self) -> BTreeSet<&str> {
+    pub fn requested_files(&self) -> BTreeSet<&str> {
         let events = self.runs.iter().flat_map(|run| &run.events);
         let paths = events.filter_map(|event| match &event.asked {
             TracedRequest::File { path, .. } => Some(path.as_str()),
@@ -855,7 +855,7 @@ struct SupportedSystems {
 }
 
 impl SupportedSystems {
-    /// Read the file beside the formula's folder; one that no minion at hand matches says nothing.
+    /// Read the file beside the formula's folder. It is ignored if it matches no minion.
     fn read(
         engine: &Engine,
         saltenv: &str,

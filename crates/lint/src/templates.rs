@@ -1,4 +1,4 @@
-//! The templates of a formula as trees: what they say outside of comments.
+//! The syntax trees of a formula's templates.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use mapstack_salt_jinja::{
 
 use crate::origins::text_of;
 
-/// The character in place of a tag: part of no word, and no blank.
+/// The character in place of a tag. It is neither a part of a word nor a blank.
 const FILLER: char = '\u{0}';
 
 /// The templates that a survey read, by their paths on the file server.
@@ -27,10 +27,10 @@ pub(crate) struct Templates(BTreeMap<String, LocatedTemplate>);
 pub(crate) struct LocatedTemplate {
     /// From the file server's root.
     pub path: String,
-    /// As a person would open it.
+    /// The name by which people open it.
     pub shown: String,
     pub tree: Arc<Template>,
-    /// Answers that are needed again and again, computed on demand.
+    /// Results that are needed often, computed on demand.
     words: OnceLock<BTreeSet<String>>,
     bound: OnceLock<HashSet<String>>,
     loaded: OnceLock<Vec<String>>,
@@ -57,7 +57,7 @@ impl Templates {
         self.0.get(path)
     }
 
-    /// The templates that one comes to, itself first, with or without some.
+    /// A template and those that it loads, directly or not, except those that `is_left_out`.
     pub fn read_from<'t>(
         &'t self,
         path: &str,
@@ -94,7 +94,7 @@ impl Templates {
             .collect()
     }
 
-    /// The template of a place.
+    /// The template that has a place.
     pub fn at(&self, place: &Place) -> Option<&LocatedTemplate> {
         self.all().find(|parsed| {
             parsed.shown == place.file || place.file == format!("salt://{}", parsed.path)
@@ -138,7 +138,7 @@ impl LocatedTemplate {
                 .any(|part| part.contains(&span.start))
     }
 
-    /// The paths of what the template loads by a name that is known without running it.
+    /// The paths of the files that the template loads by a literal name.
     pub fn loaded(&self) -> &[String] {
         self.loaded.get_or_init(|| self.find_loaded())
     }
@@ -175,7 +175,7 @@ impl LocatedTemplate {
         loaded
     }
 
-    /// The path of a file that the template names.
+    /// The path of a file, by the name that the template has for it.
     pub fn beside(&self, name: &str) -> String {
         match (name.strip_prefix("./"), self.path.rsplit_once('/')) {
             (Some(name), Some((folder, _))) => format!("{folder}/{name}"),
@@ -222,15 +222,16 @@ impl LocatedTemplate {
         }
     }
 
-    /// The texts in the template that are not comments: what its expressions say, and the text around tags
-    /// without what YAML and most configuration files call a comment.
-    pub fn said(&self) -> Vec<String> {
+    /// The texts of the template outside of comments: the literals of its expressions, and the text around
+    /// tags without comments that begin with `#`.
+    pub fn texts(&self) -> Vec<String> {
         let mut said = self.literals();
         said.push(without_comments(&self.text()));
         said
     }
 
-    /// The text around tags and comments, whose places are filled: a line stays a comment behind an expression.
+    /// The text around tags and comments, with fillers in their place, so that a comment after an expression
+    /// is still found.
     pub fn text(&self) -> String {
         let source = &*self.tree.source;
         let mut text = String::with_capacity(source.len());
@@ -250,7 +251,7 @@ impl LocatedTemplate {
         text
     }
 
-    /// The literals of the template's expressions, but for the keys of mappings, and the names of
+    /// The literals of the template's expressions, without the keys of mappings, and the names of its
     /// attributes and arguments.
     pub fn literals(&self) -> Vec<String> {
         let expressions = self.expressions();
@@ -275,19 +276,19 @@ impl LocatedTemplate {
         said
     }
 
-    /// The words that the template says outside of comments.
+    /// The words of the template outside of comments.
     pub fn words(&self) -> &BTreeSet<String> {
         self.words
-            .get_or_init(|| words(self.said().iter().map(String::as_str)))
+            .get_or_init(|| words(self.texts().iter().map(String::as_str)))
     }
 
-    /// The names that the template binds anywhere, which another may import.
+    /// The names that the template binds, which another one may import.
     pub fn bound(&self) -> &HashSet<String> {
         self.bound
             .get_or_init(|| self.find_bound().into_iter().map(str::to_owned).collect())
     }
 
-    /// The number of statements that bind a name, those that only their own body sees among them.
+    /// The number of statements that bind a name, even if only for their own body.
     pub fn binds(&self, name: &str) -> usize {
         let binds = |stmt: &&&Stmt| {
             let mut bound = HashSet::new();
@@ -364,9 +365,9 @@ pub(crate) fn without_comments(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The words of a file without a tree to whoever reads it; nothing if it is documentation or a file whose
-/// comments are not known.
-pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
+/// The text of a file without its comments; `None` for documentation and for files whose comments are
+/// unknown.
+pub(crate) fn text_without_comments(path: &str, text: &str) -> Option<String> {
     let extension = Path::new(path).extension()?.to_str()?;
     match extension {
         // A template that does not parse has no tree.
@@ -378,7 +379,7 @@ pub(crate) fn said_in_file(path: &str, text: &str) -> Option<String> {
     }
 }
 
-/// A text without `{# … #}`; one that does not end extends to the end.
+/// A text without `{# … #}`. A comment that is not closed extends to the end.
 fn without_jinja_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -389,7 +390,7 @@ fn without_jinja_comments(text: &str) -> String {
     kept + rest
 }
 
-/// The words of texts: what could be the name of a key.
+/// The words of texts that can be names of keys.
 pub(crate) fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> BTreeSet<String> {
     let texts = texts.into_iter();
     let of = |text: &'t str| text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');

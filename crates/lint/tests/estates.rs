@@ -116,7 +116,7 @@ fn each_sls_is_looked_at_in_its_saltenv() {
     let expected = [
         vec!["a.sls:2:3: the state module 'file' has no function 'tuch'"],
         vec![
-            "d.sls:1:28: 'require' names 'test: gone', which is not there (in 'd')",
+            "d.sls:1:28: 'require' names 'test: gone', which does not exist (in 'd')",
             "e/init.sls:2:3: the state module 'file' has no function 'tuch'",
             "top.sls:5:7: the sls 'e.lost' does not exist in the saltenv 'dev'",
         ],

@@ -32,7 +32,7 @@ const PARTS: usize = 4;
 const USUAL_TEXT: usize = 1 << 10;
 
 impl<V: Clone> ByText<V> {
-    /// An empty cache for texts of at most so many bytes in total.
+    /// An empty cache for texts of at most this many bytes in total.
     #[must_use]
     pub fn new(most: usize) -> Self {
         let options = OptionsBuilder::new()

@@ -232,7 +232,7 @@ impl Engine {
         saltenv: &str,
     ) -> std::result::Result<Fetched, LoadError> {
         if path.is_slashed() && !self.salt_version.behaviour().urls_take_off_slashes {
-            let reason = "before Salt 3008, a URL with three slashes leads nowhere".into();
+            let reason = "before Salt 3008, a URL with three slashes finds no file".into();
             return Ok(Fetched::Refused { reason });
         }
         self.files.fetch(path, saltenv)

@@ -84,8 +84,8 @@ pub use jinja_text::{Changes, JinjaText, TemplateOutput};
 pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
-    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, named, nearest,
-    sanitize, told,
+    Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, message_text,
+    named, nearest, sanitize,
 };
 pub use mapstack_functions::{
     Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, UnansweredCall, stub_file,

@@ -166,10 +166,10 @@ impl Run<'_> {
     pub(crate) fn others_of(&self, form: &MapForm) -> Result<Value> {
         let exports = self.exports(&self.map_file(form)?, form)?;
         let own = form.variable(&exports).ok();
-        let is_meant = |name: &Str| {
+        let is_match = |name: &Str| {
             Some(name) != own.as_ref() && (form.as_module || form.imported.contains_key(name))
         };
-        let others = exports.iter().filter(|(name, _)| is_meant(name));
+        let others = exports.iter().filter(|(name, _)| is_match(name));
         let others = others.filter_map(|(name, object)| {
             let value = object.to_value().ok()?;
             Some((
@@ -238,7 +238,7 @@ impl Run<'_> {
             .filter_map(|f| f.strip_prefix(formula)?.strip_prefix('/'))
             .collect();
         match (listed.is_empty(), others.is_empty()) {
-            (true, _) => error.help("no file lies below that folder: check its name and the roots"),
+            (true, _) => error.help("the folder has no files: check its name and the roots"),
             (false, true) => error
                 .help("the formula has no map.jinja; if it has parameter files, ask for its data"),
             (false, false) => error.help(format!(

@@ -14,7 +14,7 @@ pub(crate) struct SkeletonCache {
     parse: Parse,
 }
 
-/// Parses a text with so many holes.
+/// Parses a text with this many holes.
 type Parse = fn(&str, usize) -> Option<Skeleton>;
 
 #[derive(Clone)]

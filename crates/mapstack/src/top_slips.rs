@@ -62,7 +62,7 @@ pub fn top_slips(target: &Key, listed: &Value, groups: Option<&Map>) -> Vec<TopS
             ),
             help: match near {
                 Some(near) => format!("did you mean '{near}'?"),
-                None => "without it, the target means no minion by it".into(),
+                None => "without it, the target matches no minion by this nodegroup".into(),
             },
         }
     }));
@@ -93,7 +93,7 @@ fn misspelt_option((index, item): (usize, &Value)) -> Option<TopSlip> {
     let near = nearest(key, OPTIONS)?;
     Some(TopSlip {
         item: Some(index),
-        message: format!("a target has no option `{key}`, so this item counts for nothing"),
+        message: format!("a target has no option `{key}`, so this item is ignored"),
         help: format!("did you mean `{near}`?"),
     })
 }

@@ -185,7 +185,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// It raises or reaches a limit. An error of the kind [`Undefined`](mapstack_pyobject::ErrorKind::Undefined) says that
-    /// it needs something that is not there.
+    /// it needs something that does not exist.
     pub fn tree_ext_pillar(&self, call: PillarCall) -> Result<PluginAnswer> {
         let host = RunHost::new(self);
         self.of_plugin(self.on_vm(|vm| tree_ext_pillar(&host, vm, call)))
@@ -201,7 +201,7 @@ impl Run<'_> {
         self.of_plugin(self.on_vm(|vm| tree_top(&host, vm, name, facts)))
     }
 
-    /// The answer of a module of the tree, which may look at anything.
+    /// Check the answer of a module of the tree for reads that no record has.
     fn of_plugin(&self, answer: Result<PluginAnswer>) -> Result<PluginAnswer> {
         if !matches!(answer, Ok(PluginAnswer::None)) {
             self.note_outside_input();
@@ -230,8 +230,9 @@ impl Run<'_> {
 }
 
 impl Engine {
-    /// A minion with all its grains: where those of a built-in platform are known alone, modules of the tree
-    /// (`salt://_grains`) compute the others. Runs do that themselves; what else looks at grains begins with this.
+    /// A minion with all its grains. For a built-in platform, modules of the tree (`salt://_grains`) compute
+    /// the grains that the platform lacks. Runs do this themselves; call it before looking at grains
+    /// elsewhere.
     ///
     /// ```no_run
     /// use mapstack::{Engine, loader::Roots, minion::platforms};
@@ -267,7 +268,7 @@ impl Engine {
             pillar: Map::new(),
             ..minion.clone()
         };
-        // The run sees these grains, and asks for no others.
+        // The run takes these grains as complete.
         let seen = given
             .clone()
             .with_tree_grains(given.grains.clone(), Vec::new());

@@ -132,7 +132,7 @@ pub enum ReadErrorKind {
         first: DocumentPlace,
     },
     /// A key is twice in one JSON object.
-    #[error("the object has an id twice, of which JSON keeps one; keep one yourself")]
+    #[error("the object has an id twice; JSON keeps only one of them: remove the other")]
     EqualKeys,
     /// Two files of a directory are for the same minion.
     #[error("is for the same minion as {other}; keep one of the two")]

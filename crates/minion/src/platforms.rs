@@ -24,7 +24,7 @@ use crate::{Minion, Part};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {
-    /// The name it is asked for by.
+    /// The name it is requested by.
     pub name: &'static str,
     /// Its maker's name for it.
     pub title: &'static str,
@@ -32,7 +32,7 @@ pub struct Platform {
     pub aliases: Vec<&'static str>,
     /// The grains that are tuples.
     tuples: Vec<&'static str>,
-    /// The grains as JSON, which is read when they are asked for.
+    /// The grains as JSON, which is read when they are requested.
     grains: &'static str,
 }
 

@@ -23,23 +23,23 @@ pub enum SaltVersion {
     V3008,
 }
 
-/// The behaviour of a version of Salt. Code asks for one of these, and never for a number.
+/// The behaviour of a version of Salt. Code checks these fields, never the number of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// The environments of a pillar come in the order of `pillar_roots`, and not in one that changes from one start of
-    /// a master to the next.
+    /// The environments of a pillar have the order of `pillar_roots`. Otherwise the order changes with each
+    /// start of a master.
     pub environments_keep_their_order: bool,
     /// `env_order` orders the merge of environments. Otherwise it has no effect on pillars.
     pub env_order_orders_merges: bool,
-    /// The pattern of a target by grain or pillar is matched with the keys of a mapping. Otherwise only the very
-    /// text of a key matches.
+    /// The pattern of a target by grain or pillar is matched with the keys of a mapping. Otherwise only the
+    /// exact text of a key matches.
     pub targets_match_keys: bool,
     /// There are targets by resource and by managing minion: `T@`, `M@`, `match: resource`, `match: managing_minion`.
     pub has_resource_targets: bool,
     /// In a pillar's compile, functions and targets have the same grains and pillar as templates: they see external
     /// pillars that come first and what templates change in place, and the latter is a part of the result.
     pub functions_share_facts: bool,
-    /// An item of `ext_pillar` that is not a mapping leaves the pillar of the top files.
+    /// An item of `ext_pillar` that is not a mapping does not discard the pillar of the top files.
     pub keeps_pillar_of_malformed_items: bool,
     /// The option `pillar_opts` adds the grains to the master's options.
     pub pillar_opts_have_grains: bool,
@@ -47,13 +47,13 @@ pub struct Behaviour {
     pub nodegroups_need_a_cache: bool,
     /// A `#jinja2:` line sets options of its template.
     pub reads_jinja_headers: bool,
-    /// The variables about the place of an sls do without slashes at the end of its name, and a file of another name is
-    /// in no directory. Otherwise the whole path is used for that of the file.
+    /// The variables about the place of an sls ignore slashes at the end of its name, and a file of another
+    /// name has no directory. Otherwise they have the whole path.
     pub trims_names_of_sls: bool,
-    /// All slashes in front of a path count for nothing. Otherwise one or three do, and a path with two, or more than three,
-    /// leads nowhere.
+    /// All slashes in front of a path are ignored. Otherwise only one or three are, and a path with another
+    /// number finds no file.
     pub takes_off_all_slashes: bool,
-    /// Slashes after `salt://` count for nothing. Otherwise a URL with one leads nowhere.
+    /// Slashes after `salt://` are ignored. Otherwise a URL with one finds no file.
     pub urls_take_off_slashes: bool,
     /// saltclass keeps the classes that classes of classes name, and each state once. Otherwise it keeps what the node
     /// and its own classes name.
@@ -62,19 +62,20 @@ pub struct Behaviour {
     pub given_variables_override_places: bool,
     /// The renderer `pyobjects` makes variables of a `context`. Otherwise it ignores one.
     pub pyobjects_take_context: bool,
-    /// External pillars that come first may come to any list, which counts for nothing. Otherwise it has to be one that a
-    /// mapping can be made of.
+    /// A list that external pillars give is ignored if they come first. Otherwise it has to be a list of
+    /// pairs.
     pub ignores_external_lists: bool,
-    /// If the options forbid all of the default pipe, those of the usual pipe are enough for other pipes to work.
+    /// If the options forbid every renderer of the default pipe, other pipes work as long as the usual
+    /// renderers are allowed.
     pub usual_renderers_are_enough: bool,
     /// Requisites order low data, and are checked when it is made. Otherwise `order` alone does, and requisites are followed
     /// when states run.
     pub requisites_order_states: bool,
-    /// States name the sls that include their sls, and requisites on these mean them, too.
+    /// States name the sls that include their sls, and a requisite on such an sls covers them as well.
     pub states_name_what_includes_them: bool,
     /// Minions without a master get the sls of `master_tops`.
     pub masterless_minions_have_master_tops: bool,
-    /// The core has the state modules that have left it since, and that no other package has.
+    /// The core has the state modules that were removed later and that no other package has.
     pub has_departed_states: bool,
 }
 

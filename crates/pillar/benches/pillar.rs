@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The second form compiles the whole pillar of each minion that has a document in a folder once, by a master's
-//! configuration; `warm` is the mean there, from the first minion on. Minions share so many MiB of results (64).
+//! configuration; `warm` is the mean there, from the first minion on. Minions share this many MiB of results (64).
 //!
 //! Prints one JSON object: `warm`, the median nanoseconds for a minion, one engine answering for one
 //! minion after another, none twice; and `peak`, the most bytes the process had in memory, where

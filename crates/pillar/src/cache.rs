@@ -81,7 +81,7 @@ impl Default for MergeCache {
 }
 
 impl MergeCache {
-    /// Nothing is known yet. What is kept takes approximately so many bytes at most.
+    /// Nothing is known yet. What is kept takes approximately this many bytes at most.
     pub fn new(max_bytes: usize) -> Self {
         MergeCache {
             known: Mutex::default(),

@@ -72,7 +72,7 @@ impl Compiler {
         }
     }
 
-    /// Look for stacked files once, as they do not change, and keep approximately so many bytes of what was found.
+    /// Look for stacked files once, as they do not change, and keep approximately this many bytes of what was found.
     pub(crate) fn finding_once(mut self, max_bytes: usize) -> Self {
         self.tree = self.tree.keeping(&KeptFiles::unchanging(max_bytes));
         self
@@ -784,7 +784,7 @@ fn stub_name(pillar: &str) -> String {
 /// The help for passing the data of an external pillar.
 fn how_to_give(pillar: &str) -> String {
     format!(
-        "put `{}: {{return: {{KEY: VALUE}}}}` in a file for {}, with what it returns",
+        "put `{}: {{return: {{KEY: VALUE}}}}` in a file for {}, with its result",
         stub_name(pillar),
         Means::Stub
     )

@@ -247,7 +247,7 @@ impl MasterTopQuestion<'_> {
     fn missing(&self, run: &Run<'_>, why: &str) -> Error {
         run.lack_answer(&self.stub());
         let help = format!(
-            "put `{}: {{return: {{base: [SLS]}}}}` in a file for {}, with what it returns",
+            "put `{}: {{return: {{base: [SLS]}}}}` in a file for {}, with its result",
             self.stub(),
             Means::Stub
         );

@@ -503,13 +503,13 @@ impl Recipe {
         &self,
         base: PillarPart,
         layer: &PillarPart,
-        is_meant: fn(&Map, &Key) -> bool,
+        is_match: fn(&Map, &Key) -> bool,
     ) -> PillarPart {
         let Value::Map(mut map) = base.value else {
             return base;
         };
         let entries = layer.value.as_map().into_iter().flatten();
-        let entries: Vec<_> = entries.filter(|(key, _)| is_meant(&map, key)).collect();
+        let entries: Vec<_> = entries.filter(|(key, _)| is_match(&map, key)).collect();
         map.extend(
             entries
                 .iter()

@@ -40,7 +40,7 @@ pub enum WholeEvent {
         /// The name by which another top file includes it.
         included: Option<String>,
     },
-    /// A target of a top file was asked whether it means the minion.
+    /// A target of a top file was asked whether it matches the minion.
     Target {
         /// The environment.
         saltenv: String,
@@ -52,8 +52,8 @@ pub enum WholeEvent {
         place: Option<Place>,
         /// The sls that it gives.
         sls: Vec<String>,
-        /// True if it means the minion.
-        is_meant: bool,
+        /// True if it matches the minion.
+        is_match: bool,
     },
     /// An sls had its turn.
     Sls {

@@ -200,7 +200,7 @@ const ASKING: &[(&str, &str)] = &[
     ),
 ];
 
-/// The answer for a minion with so many steps: data, errors and warnings.
+/// The answer for a minion with this many steps: data, errors and warnings.
 fn shown(master: &Master, id: &str, fuel: u64) -> String {
     let limits = mapstack::Limits {
         fuel,
@@ -330,7 +330,10 @@ fn arguments_are_checked() {
 fn hostile_inventories_end() {
     // Each key doubles the one before, as text and as a mapping.
     for (form, words) in [
-        ("'${{k{before}}} ${{k{before}}}'", "more than 1048576 bytes"),
+        (
+            "'${{k{before}}} ${{k{before}}}'",
+            "longer than 1048576 bytes",
+        ),
         (
             "{{a: '${{k{before}}}', b: '${{k{before}}}'}}",
             "more than 250000 values",

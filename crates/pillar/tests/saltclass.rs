@@ -196,7 +196,7 @@ fn hostile_inventories_end() {
     }
     assert_says(
         &error(&[("nodes/web1.yml", &doubling)]),
-        &["comes to more than 1048576 bytes"],
+        &["becomes longer than 1048576 bytes"],
     );
     let nested: Vec<(String, String)> = (0..300)
         .map(|at| {

@@ -39,7 +39,7 @@ fn errors_of_stateconf_name_the_place() {
         (
             "#!stateconf -G\n.x: {b.c: []}\n'a::x': {b.c: []}\n",
             "a.sls:2:1",
-            "which is there already",
+            "which exists already",
         ),
         (
             "#!stateconf -G\n{% set x = 1 %}\ny: {b.c: []}\ninclude: [...z]\n",

@@ -153,12 +153,12 @@ fn a_trace_has_the_reasons_in_order() {
             target,
             matcher,
             place,
-            is_meant,
+            is_match,
             ..
         }) => {
             let place = place.as_ref().unwrap();
             format!(
-                "{target} {matcher} {}:{} {is_meant}",
+                "{target} {matcher} {}:{} {is_match}",
                 place.line(),
                 place.column()
             )
@@ -382,7 +382,7 @@ fn the_steps_of_a_compile_are_bounded() {
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
 
-/// Notes which files are asked for.
+/// Notes which files are requested.
 struct RequestLog(MemoryFiles, std::sync::Mutex<Vec<String>>);
 
 impl FileServer for RequestLog {

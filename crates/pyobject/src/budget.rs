@@ -11,7 +11,7 @@ use crate::limits::{Error, Result};
 use crate::object::{CallArgs, NotedRender, Obj};
 use crate::price::{self, OperandReads, STEP_BYTES};
 
-/// More bytes than this are asked for before they are made.
+/// More bytes than this are requested before they are made.
 const LARGE: usize = 1 << 20;
 /// Steps that pay for one object: its place in a container, and what it points to.
 const OBJECT_STEPS: usize = 6;
@@ -91,7 +91,7 @@ impl<'r> Budget<'r> {
         self.limits.check(0)
     }
 
-    /// Pay for what a step makes: so many objects, and so many bytes of text in them.
+    /// Pay for what a step makes: this many objects, and this many bytes of text in them.
     ///
     /// # Errors
     /// As [`burn`](Self::burn).
@@ -104,7 +104,7 @@ impl<'r> Budget<'r> {
         )
     }
 
-    /// True if it is certain that so many objects and steps more can be [paid](Self::pay) for.
+    /// True if it is certain that this many objects and steps more can be [paid](Self::pay) for.
     ///
     /// ```
     /// use mapstack_pyobject::{Budget, Limits};
@@ -117,7 +117,7 @@ impl<'r> Budget<'r> {
         self.shared_fuel.unwrap_or(&self.own_fuel).get() > steps as u64
     }
 
-    /// Make sure that there is room for so many bytes, if they are many.
+    /// Make sure that there is room for this many bytes, if they are many.
     ///
     /// # Errors
     /// A limit error when more would be held than may be.
@@ -143,7 +143,7 @@ impl<'r> Budget<'r> {
         self.charge_passes(1, reads, object, args)
     }
 
-    /// As [`charge`](Self::charge), for an operation that reads its operands so many times.
+    /// As [`charge`](Self::charge), for an operation that reads its operands this many times.
     ///
     /// # Errors
     /// A limit error when it cannot be paid.

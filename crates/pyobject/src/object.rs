@@ -67,7 +67,7 @@ pub enum Obj {
     Dict(DictRef),
     /// `set`
     Set(SetRef),
-    /// A name, attribute or item that is not there.
+    /// A name, attribute or item that does not exist.
     Undefined(Rc<Undefined>),
     /// An iterator (a generator, `zip`, `map`, …).
     Iter(Iter),

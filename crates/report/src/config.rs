@@ -21,11 +21,11 @@ pub struct OptionRow {
     from: Vec<String>,
 }
 
-/// The `asked` options, sorted. If none are asked for: the options that files or flags set, or with `all` also Salt's
+/// The `asked` options, sorted. If none are requested: the options that files or flags set, or with `all` also Salt's
 /// defaults. `flags` lists options with the values and the names of the flags that set them.
 ///
 /// # Errors
-/// An option that is asked for is neither set nor built in.
+/// An option that is requested is neither set nor built in.
 pub fn rows(
     asked: &[String],
     all: bool,

@@ -1,4 +1,4 @@
-//! A formula that is converted: what is done, what is proven, and what is left.
+//! A formula that is converted: the changes, the proof, and the remaining work.
 
 use std::fmt::Write as _;
 
@@ -257,7 +257,7 @@ impl Conversion<'_> {
         );
         if self.proven.is_equal() {
             text.push_str(
-                "**What is proven**: the maps, the states and the files are what they were, as mapstack computes both.\n\n",
+                "**Proof**: mapstack computed the maps, the states and the files before and after, and they are equal.\n\n",
             );
         }
         add_items(&mut text, self.compared().into_iter());

@@ -1,4 +1,4 @@
-//! Documents for programs: what becomes JSON is a type with [`Serialize`], from which its schema is made as well.
+//! Documents for programs. Each is a type with [`Serialize`], from which its JSON Schema is generated.
 //!
 //! The types print themselves as JSON. Data in them is printed as Python prints it, whatever the values: integers of any
 //! size, `NaN`, keys that are not text.
@@ -14,7 +14,7 @@ use serde_json::ser::Formatter;
 
 use crate::terminal::printable_json;
 
-/// Everything with [`Serialize`] has a form in JSON.
+/// A type with a form in JSON: every type with [`Serialize`].
 ///
 /// ```
 /// use mapstack_report::document::Document;
@@ -22,10 +22,10 @@ use crate::terminal::printable_json;
 /// assert_eq!(["a", "b"].json().unwrap(), "[\n  \"a\",\n  \"b\"\n]\n");
 /// ```
 pub trait Document: Serialize {
-    /// JSON for people and programs: indented, and text as it is, as Salt's own outputter prints it.
+    /// Indented JSON that does not escape text beyond ASCII, like that of Salt's outputter.
     ///
     /// # Errors
-    /// The data has keys for which JSON has no form, such as bytes, or two that become the same text.
+    /// The data has keys without a form in JSON, such as bytes, or two keys that become the same text.
     fn json(&self) -> Result<String, Error> {
         printed(self, Some(2))
     }
@@ -71,7 +71,7 @@ fn printed<T: Serialize + ?Sized>(document: &T, indent: Option<usize>) -> Result
     Ok(escaped.unwrap_or(text))
 }
 
-/// Takes compact JSON, and lays it out as Python does: on one line, or indented by so many spaces for each level.
+/// Takes compact JSON, and lays it out as Python does: on one line, or indented by this many spaces for each level.
 #[derive(Default)]
 struct Layout {
     out: Vec<u8>,
@@ -187,7 +187,7 @@ impl Serialize for Steps {
     }
 }
 
-/// That something is so; where it is not, the property is left out.
+/// A property that is `true` or left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrueFlag;
 
@@ -211,7 +211,7 @@ pub enum DocumentSubject {
 }
 
 impl DocumentSubject {
-    /// Of the pillar or of a formula.
+    /// The pillar, or else a formula.
     pub fn new(is_pillar: bool) -> Self {
         match is_pillar {
             true => DocumentSubject::Pillar,

@@ -58,7 +58,7 @@ pub struct FleetForm {
     sought: Vec<SoughtKey>,
 }
 
-/// A key that was asked for.
+/// A key that was requested.
 #[derive(Default)]
 struct SoughtKey {
     found: AtomicBool,
@@ -92,7 +92,7 @@ pub struct MissingKey {
 }
 
 impl SoughtKey {
-    fn look(&self, data: &Value, key: &str, path: &KeyPath, id: &str, formula: usize) {
+    fn note(&self, data: &Value, key: &str, path: &KeyPath, id: &str, formula: usize) {
         // Threads share this, and reading is cheaper than writing.
         if self.is_found() {
             return;
@@ -202,7 +202,7 @@ impl FleetForm {
         }
     }
 
-    /// The form that data describes, of which it is known which of its keys results have, and why others do not.
+    /// An output form, with a record of the keys that results have and the reasons for missing ones.
     pub fn of(described: &FormDocument, known: Vec<(bool, Option<MissingKey>)>) -> Self {
         let path = |key: &String| (key.clone(), key.split(':').map(Key::from).collect());
         let keys: Vec<(String, KeyPath)> = described.keys.iter().map(path).collect();
@@ -226,7 +226,7 @@ impl FleetForm {
         self.sought.iter().map(known).collect()
     }
 
-    /// The keys that were asked for and that no result so far has.
+    /// The keys that were requested and that no result so far has.
     pub fn missing_keys(&self) -> Vec<MissingKey> {
         let missing = |sought: &SoughtKey| match sought.is_found() {
             true => None,
@@ -251,14 +251,14 @@ impl FleetForm {
     }
 
     /// Note which keys a minion's results have.
-    fn look(&self, report: &Report) {
+    fn note_keys(&self, report: &Report) {
         if self.sought.iter().all(SoughtKey::is_found) {
             return;
         }
         for (formula, outcome) in report.outcomes.iter().flatten().enumerate() {
             let Ok(data) = &outcome.result else { continue };
             for (sought, (key, path)) in self.sought.iter().zip(self.what.keys()) {
-                sought.look(data, key, path, &report.id, formula);
+                sought.note(data, key, path, &report.id, formula);
             }
         }
     }
@@ -296,7 +296,7 @@ impl FleetForm {
 
     /// One minion.
     pub fn show(&self, report: &Report) -> ShownMinion {
-        self.look(report);
+        self.note_keys(report);
         let formulas = &*self.formulas;
         match &self.what {
             FleetParts::Data => ShownMinion::Text(match (self.format, results(formulas, report)) {
@@ -495,7 +495,7 @@ pub enum FleetLine<'l> {
         /// The formula.
         #[serde(skip_serializing_if = "Option::is_none")]
         formula: Option<&'l str>,
-        /// The key that was asked for.
+        /// The key that was requested.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<&'l str>,
         /// The value; nothing if the formula has nothing under the key.
@@ -506,7 +506,7 @@ pub enum FleetLine<'l> {
     Count {
         /// The formula.
         formula: &'l str,
-        /// The key that was asked for.
+        /// The key that was requested.
         key: &'l str,
         /// The value; nothing for the minions that have none.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ pub struct FleetStates {
     minions: usize,
     /// The number of those whose states compile.
     compiled: usize,
-    /// The name that was asked for.
+    /// The name that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<String>,
     /// The sls, states, packages or files that minions get.
@@ -111,7 +111,7 @@ impl ListedParts<'_> {
     #[must_use]
     pub fn has_files(&self) -> bool {
         let is_path = |of: &str| of.starts_with('/') || of.get(1..3) == Some(":\\");
-        let is_of_files = |of: &str| match asked(of) {
+        let is_of_files = |of: &str| match parsed_name(of) {
             (Some(ItemKind::File), _) => true,
             (Some(_), _) => false,
             (None, name) => is_path(name) && self.lists_all(),
@@ -130,7 +130,7 @@ impl ListedParts<'_> {
             ItemKind::File => self.files,
             ItemKind::Sls | ItemKind::Package => false,
         };
-        let is_named = match self.of.map(asked) {
+        let is_named = match self.of.map(parsed_name) {
             None => {
                 return self.is_below(item)
                     && match self.lists_all() {
@@ -302,8 +302,8 @@ impl FailureCause {
     }
 }
 
-/// The kind that a name is asked for with, and the name.
-fn asked(of: &str) -> (Option<ItemKind>, &str) {
+/// The kind that a name is requested with, and the name.
+fn parsed_name(of: &str) -> (Option<ItemKind>, &str) {
     match of.split_once(':') {
         Some(("sls", name)) => (Some(ItemKind::Sls), name),
         Some(("id", name)) => (Some(ItemKind::State), name),
@@ -392,7 +392,7 @@ fn gotten(
 
 /// The failure to find a name.
 fn nothing(groups: &[MinionGroup<'_>], files: &FilesOfFleet, of: &str, all: &FleetStates) -> Error {
-    let (kind, name) = asked(of);
+    let (kind, name) = parsed_name(of);
     let items = groups.iter().flat_map(|(compiled, _)| items(compiled));
     let items = items.chain(file_items(files).map(|(item, _)| item));
     let names = items.filter(|item| kind.is_none_or(|kind| kind == item.kind));
@@ -409,9 +409,7 @@ fn nothing(groups: &[MinionGroup<'_>], files: &FilesOfFleet, of: &str, all: &Fle
     let mut error = Error::new(ErrorKind::Lookup, message);
     if all.failed() > 0 {
         let failed = count(all.failed(), "minion");
-        error = error.note(format!(
-            "it is not known of {failed}, whose states do not compile"
-        ));
+        error = error.note(format!("unknown for {failed}, whose states do not compile"));
     }
     match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => error.help(format!("did you mean '{near}'?")),

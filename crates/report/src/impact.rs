@@ -37,11 +37,11 @@ pub struct ReachedMinions<'i> {
     /// The managed files for which the file is a source that does not count, or is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_used: Vec<FileRow<'i>>,
-    /// The minions that are not reached as far as it is known, and of which Salt refuses states, so that the files of
-    /// these are not known.
+    /// The minions that are not known to be reached and that have states which Salt refuses, so that some of
+    /// their files are unknown.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     refused: &'i [String],
-    /// The minions on which a template computes the value, so that it is not known which states have it.
+    /// The minions on which a template computes the value, so that the states with it are unknown.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     computed: &'i [String],
     /// The reason why the reach is unknown, if nothing that was looked at is reached.

@@ -63,7 +63,7 @@ pub fn document(rows: &[LeftOutRow], states: Value) -> Value {
     Value::from(Map::from_iter([("left_out", left_out), ("states", states)]))
 }
 
-/// The sls that are left out of a minion's states, a line for each reason; nothing if there are none.
+/// The sls that are left out of a minion's states, a line for each reason.
 #[must_use]
 pub fn listing(rows: &[LeftOutRow]) -> String {
     let left_out = match rows.len() {

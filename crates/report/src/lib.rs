@@ -1,6 +1,6 @@
 //! Every form in which answers are printed.
 //!
-//! The crate does not know about command lines, files that are written, exit codes or which minions are meant.
+//! The crate does not know about command lines, files that are written, exit codes or which minions are selected.
 //!
 #![doc = include_str!("../README.md")]
 //!

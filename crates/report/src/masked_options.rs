@@ -1,10 +1,10 @@
-//! The options of a configuration that are kept back.
+//! Options of a configuration without secrets.
 
 use mapstack::loader::without_login;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
 
-/// The value of an option, without what a name in it calls a secret, and without the users of addresses.
+/// The value of an option without values under secret names, and without the logins in addresses.
 pub fn masked(name: &str, value: &Value, secrets: &Secrets) -> Value {
     inside(value, secrets.is_secret_key(name), secrets)
 }
@@ -34,7 +34,7 @@ fn inside(value: &Value, secret: bool, secrets: &Secrets) -> Value {
     }
 }
 
-/// A text without the login in front of the host of its address, and without what it asks for there.
+/// A text without the login and the query of its address.
 fn without_user(text: &str) -> String {
     let shown = if looks_like_address(text) {
         without_login(text)

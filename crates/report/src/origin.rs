@@ -31,7 +31,7 @@ pub enum OriginRow {
         /// True if an expression or a tag is there.
         computed: bool,
     },
-    /// A fact, and what is known of where it was read.
+    /// A fact, and what is known about where it was read.
     Fact {
         facts: FactPart,
         path: Steps,

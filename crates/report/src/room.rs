@@ -20,12 +20,12 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Room for so many bytes. The entry that fills it is shown as a whole.
+    /// Room for this many bytes. The entry that fills it is shown as a whole.
     pub fn of(bytes: usize) -> Self {
         Room { bytes, left_out: 0 }
     }
 
-    /// Show an entry, and count the bytes that it takes; false if there is room for none, which is counted.
+    /// Show an entry and count its bytes. If the room is used up, only count the entry and return false.
     pub fn show(&mut self, show: impl FnOnce() -> usize) -> bool {
         let has_room = self.bytes > 0;
         match has_room {

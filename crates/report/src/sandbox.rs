@@ -8,7 +8,7 @@ pub fn walls(found: Result<&SandboxReport, (&str, Option<&str>)>) -> String {
     let found = match found {
         Ok(found) => found,
         Err((why, help)) => {
-            let help = help.unwrap_or("run it by itself, which may say more");
+            let help = help.unwrap_or("run it alone, which may show more");
             return format!("mapstack-python: {why}\n  help: {help}\n");
         }
     };

@@ -71,7 +71,7 @@ fn strict(schema: &mut Schema) {
     };
     let optional = properties.iter_mut().filter(|(name, _)| !is_required(name));
     optional.for_each(|(_, property)| without_null(property));
-    // A flattened value's properties are beside those of the object itself.
+    // The properties of a flattened value are merged into those of the object.
     let others = match object.get_mut("anyOf") {
         Some(flattened) => {
             reopen(flattened);

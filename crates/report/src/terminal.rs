@@ -120,8 +120,8 @@ fn is_bad(c: char) -> bool {
     !matches!(c, '\n' | '\t') && is_acting(c)
 }
 
-/// The text with escapes for control characters, for those that turn the direction of what follows, and for what would make
-/// a line a command to a CI service.
+/// The text with escapes for control characters, for characters that change the direction of text, and for
+/// the start of a line that a CI service would take for a command.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let commands = commands(text);

@@ -1,4 +1,4 @@
-//! Values as people read them: YAML on a line, and what changes line by line.
+//! Values for people: YAML on one line, and changes line by line.
 
 use mapstack::secrets::Redacted;
 use mapstack::value::{Value, json};
@@ -7,7 +7,7 @@ use similar::{ChangeTag, group_diff_ops};
 
 use crate::line_diff::steps;
 
-/// Lines of a change that are printed.
+/// The number of lines that are printed of a change.
 const MAX_LINES: usize = 60;
 /// Unchanged lines before and after what changes.
 const CONTEXT: usize = 2;
@@ -32,14 +32,14 @@ pub fn inline(value: &Redacted<Value>) -> String {
     flow(value)
 }
 
-/// Data on one line, as it is.
+/// Data on one line.
 pub(crate) fn flow(value: &Value) -> String {
     let line = dump(value, &DumpOptions::line());
     let line = line.strip_suffix('\n').unwrap_or(&line);
     if !line.contains('\n') {
         return line.into();
     }
-    // A text of several lines: JSON has escapes for them, and is YAML.
+    // A text of several lines: JSON escapes the line breaks, and JSON is YAML.
     let options = json::DumpOptions {
         ensure_ascii: false,
         ..json::DumpOptions::default()
@@ -47,21 +47,21 @@ pub(crate) fn flow(value: &Value) -> String {
     json::dumps(value, &options).unwrap_or_else(|_| value.repr())
 }
 
-/// The fate of a line of a value.
+/// The kind of a line in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// It stays.
+    /// An unchanged line.
     Same,
-    /// It goes.
+    /// A removed line.
     Gone,
-    /// It comes.
+    /// A new line.
     New,
-    /// Lines are left out here.
+    /// A remark that lines are left out.
     Omitted,
 }
 
 impl Sign {
-    /// As unified diffs have it.
+    /// The first character of the line in a unified diff.
     pub fn as_char(self) -> char {
         match self {
             Sign::Same | Sign::Omitted => ' ',
@@ -74,19 +74,20 @@ impl Sign {
 /// A line of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlChangeLine {
-    /// Its fate.
+    /// Its kind.
     pub sign: Sign,
-    /// YAML, or how many lines are left out.
+    /// YAML, or the number of lines that are left out.
     pub text: String,
     /// True if no other line of its sign follows.
     pub is_last: bool,
     /// The number of the line, from 0, before or now.
     pub number: Option<usize>,
-    /// The places that it comes from, if they are said.
+    /// The places that it comes from, if they are shown.
     pub from: String,
 }
 
-/// The lines that go and come: values that fit on a line, and of others the lines of their YAML.
+/// The removed and new lines of a change: whole values if they fit on a line, or else the lines of their
+/// YAML.
 ///
 /// ```
 /// use mapstack::secrets::Secrets;
@@ -120,7 +121,7 @@ pub fn lines(old: Option<&Redacted<Value>>, new: Option<&Redacted<Value>>) -> Ve
     lines
 }
 
-/// The lines of a text that go and come, at most so many if not as many as usual.
+/// The removed and new lines of a text, at most `most` of them, or the usual number.
 pub(crate) fn text_lines(
     old: Option<&str>,
     new: Option<&str>,
@@ -154,12 +155,12 @@ pub(crate) fn text_lines(
     lines
 }
 
-/// A line about others.
+/// A remark in place of lines.
 pub(crate) fn note(text: String) -> YamlChangeLine {
     line(Sign::Omitted, text)
 }
 
-/// A line that is of a text.
+/// A line of a text.
 pub(crate) fn line(sign: Sign, text: impl Into<String>) -> YamlChangeLine {
     YamlChangeLine {
         sign,
@@ -223,14 +224,14 @@ fn omitted(n: usize, what: &str, lines: &mut Vec<YamlChangeLine>) {
     }
 }
 
-/// Leave lines out that are too many; of both that go and that come, some stay.
+/// Leave out lines beyond [`MAX_LINES`]. Some removed and some new lines always stay.
 fn limit(lines: &mut Vec<YamlChangeLine>) {
     if lines.len() <= MAX_LINES {
         return;
     }
     let is_change = |line: &YamlChangeLine| matches!(line.sign, Sign::Gone | Sign::New);
     let gone = lines.iter().filter(|line| line.sign == Sign::Gone).count();
-    // A block that goes as a whole would hide what comes.
+    // A long removed block would hide the new lines.
     let split = lines.iter().take_while(|line| line.sign != Sign::New);
     let (split, half) = (split.count(), MAX_LINES / 2);
     if gone > half && split > half && split < lines.len() {

@@ -69,7 +69,7 @@ impl<'s> Includer<'s> {
             let found = glob_named(&path)
                 .map_err(|e| Error::new(ErrorKind::File, e.to_string()).at(place.cloned()))?;
             if found.is_empty() && verbose {
-                let message = format!("`include` names {path}, and nothing is there");
+                let message = format!("`include` names {path}, which does not exist");
                 let mut warning = Diagnostic::warning(ErrorKind::File, message);
                 warning.place = place.cloned();
                 self.warnings
@@ -85,7 +85,7 @@ impl<'s> Includer<'s> {
                 }
             }
             if is_outside {
-                let message = format!("`include` names {path}, which lies outside of the checkout");
+                let message = format!("`include` names {path}, which is outside of the checkout");
                 let mut warning = Diagnostic::warning(ErrorKind::File, message);
                 warning.place = place.cloned();
                 self.warnings.push(warning.with_help(format!(

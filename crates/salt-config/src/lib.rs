@@ -125,7 +125,7 @@ impl Config {
         }
         if !there {
             let message =
-                format!("the file {path} does not exist; only what it includes by default is read");
+                format!("the file {path} does not exist; only its default includes are read");
             let warning = Diagnostic::warning(ErrorKind::File, message);
             reader.warnings.push(warning);
         }
@@ -162,7 +162,7 @@ impl Config {
         if set.options.get("include").is_some_and(Value::truthy) {
             let mut warning = Diagnostic::warning(
                 ErrorKind::Unsupported,
-                format!("{name}: what it includes is not read"),
+                format!("{name}: its includes are not read"),
             );
             warning.place = set
                 .settings(&Key::from("include"))

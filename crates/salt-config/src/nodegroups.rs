@@ -1,11 +1,11 @@
-//! Faults of the option `nodegroups`: Salt takes such a group for none, without a word.
+//! Faults of the option `nodegroups`. Salt silently ignores a faulty group.
 
 use mapstack_diagnostic::{Diagnostic, ErrorKind, nearest};
 use mapstack_value::{Key, Map, Value};
 
 use crate::OptionPlace;
 
-/// The groups of files that cannot be targets, or that name others that do not exist, or themselves.
+/// The groups in the files that are not targets, contain themselves, or name a group that does not exist.
 pub(super) fn faults(settings: &[OptionPlace], groups: Option<&Map>) -> Vec<Diagnostic> {
     let Some(groups) = groups else {
         return Vec::new();
@@ -54,7 +54,7 @@ fn fault(name: &Key, group: &Value, groups: &Map) -> Option<(String, String)> {
     }
     names_itself(&name.to_string(), named, groups).then(|| {
         (
-            format!("the nodegroup '{name}' contains itself, and no minion is in it by that"),
+            format!("the nodegroup '{name}' contains itself, which adds no minions to it"),
             "take it out of the groups that it names".into(),
         )
     })
@@ -106,9 +106,9 @@ mod tests {
         let found: Vec<String> = config.warnings().iter().map(ToString::to_string).collect();
         let said = [
             "master:2:3: the nodegroup 'web' names 'wbe2', which does not exist (did you mean 'web2'?)",
-            "master:4:3: the nodegroup 'a' contains itself, and no minion is in it by that (take it out of the groups that \
+            "master:4:3: the nodegroup 'a' contains itself, which adds no minions to it (take it out of the groups that \
              it names)",
-            "master:5:3: the nodegroup 'b' contains itself, and no minion is in it by that (take it out of the groups that \
+            "master:5:3: the nodegroup 'b' contains itself, which adds no minions to it (take it out of the groups that \
              it names)",
             "master:6:3: the nodegroup 'n' is an integer, and no minion is in it (write a target, or a list of its words or \
              of minions)",

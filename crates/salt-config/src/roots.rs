@@ -11,7 +11,7 @@ pub(crate) struct RootsOption {
     pub slips: Vec<IgnoredOption>,
 }
 
-/// A part of the option that Salt ignores without a word.
+/// A part of the option that Salt ignores silently.
 pub(crate) struct IgnoredOption {
     /// The saltenv; none where it is the whole option.
     pub saltenv: Option<Key>,

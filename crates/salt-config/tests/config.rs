@@ -238,7 +238,7 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
         ),
         (
             &[("master", "a: 1\ninclude: [x/*.conf]\n")],
-            "master:2:1: `include` names x/*.conf, and nothing is there",
+            "master:2:1: `include` names x/*.conf, which does not exist",
         ),
         (
             &[("master", "fileserver_backends: [git]\n")],
@@ -262,7 +262,7 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
         ),
         (
             &[("minion", ""), ("master.d/a.conf", "a: 1\n")],
-            "the file master does not exist; only what it includes by default",
+            "the file master does not exist; only its default includes",
         ),
         (
             &[("master", "environment: dev\n")],

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use mapstack::loader::{Fetched, Fnmatch, SaltPath};
 use mapstack::{Engine, sls_name};
 
-/// The sls of each saltenv, by name; listed when they are asked for.
+/// The sls of each saltenv, by name; listed when they are requested.
 pub(crate) struct Available<'e> {
     engine: &'e Engine,
     /// The only saltenvs that there are, beside `base`, if it names any (Salt: the option `env_order`).

@@ -20,14 +20,14 @@ use crate::runs::Compiled;
 use crate::shared::SharedByRenders;
 use crate::top::{Top, TopReader};
 
-/// A problem that keeps a minion from its states.
+/// A problem because of which a minion gets no states.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GatherProblem {
     /// The problem.
     pub kind: ProblemKind,
     /// The saltenv.
     pub saltenv: String,
-    /// The sls that is meant.
+    /// The sls that was not found.
     pub sls: String,
     /// The target of a top file, or the sls, that names it.
     pub named_by: String,
@@ -36,16 +36,16 @@ pub struct GatherProblem {
 /// The kind of a problem with the name of an sls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemKind {
-    /// A top file names an sls that there is not.
+    /// A top file names an sls that does not exist.
     MissingOfTop,
-    /// An sls includes another that there is not.
+    /// An sls includes an sls that does not exist.
     MissingInclude,
 }
 
 /// The states of a minion.
 #[derive(Debug, Default)]
 pub struct GatheredStates {
-    /// The sls that the top files give; an error where they cannot be used.
+    /// The sls that the top files give, or the error in them.
     pub top: Option<Result<Top, Error>>,
     /// The sls, in the order in which they are rendered.
     pub sls: Vec<GotSls>,
@@ -53,13 +53,13 @@ pub struct GatheredStates {
     pub problems: Vec<GatherProblem>,
 }
 
-/// Finds the sls of minions, which share what they render to.
+/// Finds the sls of minions, which share rendered sls.
 pub struct Gatherer<'e> {
     engine: &'e Engine,
     options: TopOptions,
     master_tops: MasterTops,
     pub(crate) available: Available<'e>,
-    /// The state modules of the file server, once they are asked for.
+    /// The state modules of the file server, once they are requested.
     own: OnceLock<Arc<OwnModules>>,
     pub(crate) renders: Renders<'e>,
     pub(crate) compiles: SharedByRenders<Compiled>,
@@ -68,8 +68,8 @@ pub struct Gatherer<'e> {
     notes_facts: bool,
 }
 
-/// The depth to which sls may include each other before the rest is left out. Each is rendered once, so this bounds
-/// nothing else.
+/// The depth to which sls may include each other before the rest is left out. Each sls is rendered once, so
+/// this is only a bound on the depth.
 pub(crate) const DEPTH: usize = 1_000;
 
 impl<'e> Gatherer<'e> {
@@ -89,14 +89,14 @@ impl<'e> Gatherer<'e> {
         }
     }
 
-    /// The same with the low data of states in [`Compiled::low`].
+    /// Keep the low data of states in [`Compiled::low`].
     #[must_use]
     pub fn keeping_low(mut self) -> Self {
         self.keeps_low = true;
         self
     }
 
-    /// The same with renders and top files that know the facts that they depend on.
+    /// Record the facts that renders and top files depend on.
     #[must_use]
     pub fn noting_facts(mut self) -> Self {
         self.renders = self.renders.noting_facts();
@@ -104,8 +104,8 @@ impl<'e> Gatherer<'e> {
         self
     }
 
-    /// The same, which renders an sls that reached a limit for two minions for no further one: where mistakes are sought,
-    /// two minions show it.
+    /// Skip an sls for further minions once it reached a limit for two: to report the mistake, two minions
+    /// are enough.
     #[must_use]
     pub fn giving_up(mut self) -> Self {
         self.renders.exhausting = Some(Exhausting::default());
@@ -172,7 +172,7 @@ impl<'e> Gatherer<'e> {
         reader.read()
     }
 
-    /// An sls and what it includes, for a minion that need not get it.
+    /// An sls and the sls that it includes, for a minion whose top files need not name it.
     #[must_use]
     pub fn alone(&self, minion: &Minion, saltenv: &str, name: &str) -> GatheredStates {
         let mut gathered = GatheredStates::default();
@@ -221,7 +221,7 @@ impl<'e> Gatherer<'e> {
     }
 }
 
-/// The work for one minion.
+/// Gathers the sls of one minion.
 struct MinionGather<'w, 'e> {
     gatherer: &'w Gatherer<'e>,
     renders: MinionRenders<'w, 'e>,
@@ -273,7 +273,7 @@ impl<'w, 'e> MinionGather<'w, 'e> {
                 .filter(|_| !is_any)
                 .unwrap_or_else(|| saltenv.to_owned());
             let names = self.gatherer.available.matching(&env, &wanted);
-            // The saltenv of `_xenv` depends on all that the minion gets.
+            // The saltenv of `_xenv` depends on all sls of the minion.
             if names.is_empty() && !is_any {
                 gathered.problems.push(GatherProblem {
                     kind: ProblemKind::MissingInclude,
@@ -289,13 +289,13 @@ impl<'w, 'e> MinionGather<'w, 'e> {
     }
 }
 
-/// Sls can include each other as deep as there are files.
+/// Do work that recurses through includes, which can be as deep as there are files.
 pub(crate) fn stacked<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, work)
 }
 
-/// The sls that an entry of an `include` names, and the saltenv if it says one; nothing if it leads above the root. The
-/// sls that includes is given by its name and its path.
+/// The saltenv, if any, and the sls that an entry of an `include` names; `None` if it is above the root.
+/// `own` and `path` are the name and the path of the including sls.
 ///
 /// ```
 /// use mapstack_states::included;

@@ -21,7 +21,7 @@ use crate::gather::{DEPTH, stacked};
 use crate::render::{GotSls, MinionRenders, SlsFile};
 use crate::{GatheredStates, Gatherer, OwnModules, Top, included, watches};
 
-/// The states that are asked for.
+/// The states that are requested.
 #[derive(Debug, Clone, Copy)]
 pub enum RequestedStates<'w> {
     /// Those that top files give.
@@ -38,7 +38,7 @@ pub enum RequestedStates<'w> {
 /// The high data of a minion, as far as it could be made.
 #[derive(Debug, Default)]
 pub struct HighData {
-    /// The sls that top files give, if they were asked for; an error where they cannot be used.
+    /// The sls that top files give, if they were requested; an error where they cannot be used.
     pub top: Option<Result<Top, Error>>,
     /// The sls, in the order in which they are rendered.
     pub sls: Vec<GotSls>,
@@ -59,7 +59,7 @@ pub struct HighData {
 /// The number of the first state without an order.
 const FIRST_ORDER: i64 = 10_000;
 
-/// The sls that are asked for, or shell patterns of them, by saltenv.
+/// The sls that are requested, or shell patterns of them, by saltenv.
 pub(crate) type RequestedSls = IndexMap<String, Vec<String>>;
 
 /// The sls that top files give.
@@ -115,7 +115,7 @@ impl<'e> Gatherer<'e> {
         self.built(self.renders.of(minion), matches)
     }
 
-    /// The sls that are asked for, and the top files if these name them.
+    /// The sls that are requested, and the top files if these name them.
     pub(crate) fn matches(
         &self,
         minion: &Minion,
@@ -453,7 +453,7 @@ impl Building<'_, '_> {
         Ok(())
     }
 
-    /// The one saltenv that an include means; it is refused if there is none or more.
+    /// The saltenv of an include; an error if it could be none or several.
     fn one_saltenv(&mut self, env: &str, name: &str, next: QueuedSls<'_>) -> Option<String> {
         let resolved = self.resolved(env, name);
         let (kind, message) = match &resolved[..] {

@@ -1,26 +1,26 @@
-//! The options by which top files are read.
+//! Options for reading top files.
 
 use mapstack_value::{Map, Value};
 
-/// The strategy by which the top files of several saltenvs come together (Salt: `top_file_merging_strategy`).
+/// The strategy for merging the top files of several saltenvs (Salt: `top_file_merging_strategy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// The entries of base for a saltenv count; of other top files, only those for their own saltenv that base does not
-    /// name.
+    /// The top file of base wins. Other top files give the entries for their own saltenv if base has none for
+    /// it.
     #[default]
     Merge,
-    /// A saltenv's own top file counts, or what the one of `default_top` says of it.
+    /// Each saltenv takes its entries from its own top file, or else from that of `default_top`.
     Same,
-    /// Targets of all top files, the sls of equal ones one after the other.
+    /// The targets of all top files. If several have the same target, their sls are concatenated.
     MergeAll,
 }
 
-/// The options of a master by which top files are read.
+/// A master's options for reading top files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopOptions {
     /// The path of top files.
     pub state_top: String,
-    /// The only saltenv whose top file counts.
+    /// The only saltenv whose top file is read.
     pub state_top_saltenv: Option<String>,
     /// The strategy for several top files.
     pub strategy: Strategy,
@@ -28,7 +28,7 @@ pub struct TopOptions {
     pub default_top: Option<String>,
     /// The order of the saltenvs.
     pub env_order: Vec<String>,
-    /// The only saltenv that is looked at.
+    /// The only saltenv whose entries are used.
     pub saltenv: Option<String>,
     /// True if the sls of master tops come before those of top files.
     pub master_tops_first: bool,
@@ -52,7 +52,7 @@ impl Default for TopOptions {
 }
 
 impl TopOptions {
-    /// Read the options; those that are not there are Salt's defaults.
+    /// Read the options; missing ones get Salt's defaults.
     ///
     /// ```
     /// use mapstack_states::{Strategy, TopOptions};

@@ -41,8 +41,8 @@ struct Candidate {
 }
 
 impl Gatherer<'_> {
-    /// The states of a minion without the sls for which Salt refuses them. In the place of an sls that is left out are those
-    /// that it includes, as far as they compile; what it extends and excludes is left out with it.
+    /// The states of a minion without the sls for which Salt refuses them. The includes of an sls that is
+    /// left out take its place if they compile. Its `extend` and `exclude` are left out as well.
     ///
     /// ```
     /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion};
@@ -154,9 +154,9 @@ impl Selection<'_, '_> {
         }
     }
 
-    fn positions(&self, is_meant: impl Fn(&Candidate) -> bool) -> Vec<usize> {
+    fn positions(&self, is_match: impl Fn(&Candidate) -> bool) -> Vec<usize> {
         let all = self.candidates.iter().enumerate();
-        all.filter(|(_, one)| is_meant(one))
+        all.filter(|(_, one)| is_match(one))
             .map(|(at, _)| at)
             .collect()
     }

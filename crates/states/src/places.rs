@@ -48,10 +48,10 @@ impl<'p> Places<'p> {
     /// The sls of a name, in a saltenv if that is known.
     #[must_use]
     pub fn sls(&self, name: &str, saltenv: Option<&str>) -> Option<&'p GotSls> {
-        let is_meant = |sls: &&GotSls| {
+        let is_match = |sls: &&GotSls| {
             sls.name == name && saltenv.is_none_or(|saltenv| saltenv == sls.saltenv)
         };
-        self.sls.iter().find(is_meant)
+        self.sls.iter().find(is_match)
     }
 
     /// The place of the last of some keys that stands in an sls as it is. A name that a template makes has none.
@@ -61,7 +61,7 @@ impl<'p> Places<'p> {
         counts.find_map(|count| self.exact(sls, &keys[..count]))
     }
 
-    /// The place of the last of some keys, if it is written in an sls as it is.
+    /// The place of the last of some keys, if it is literally in an sls.
     pub(crate) fn exact(&self, sls: &GotSls, keys: &[&str]) -> Option<Place> {
         let text = self.file(sls)?;
         let of = |keys: &[&str]| {

@@ -1,4 +1,4 @@
-//! Sls as they render for minions, which share the results.
+//! Rendered sls, which minions share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -16,21 +16,21 @@ use crate::exhausting::Exhausting;
 /// The rendered data of an sls for a minion.
 #[derive(Debug)]
 pub struct SlsData {
-    /// The data, or why there is none. Errors have no secrets.
+    /// The data, or the error, without secrets.
     pub data: Result<Value, Error>,
     /// The warnings.
     pub warnings: Vec<Diagnostic>,
-    /// The paths of the files that were read for it, its own and those of templates and functions.
+    /// The paths of the files that were read: its own, and those that templates and functions read.
     pub files: Vec<String>,
-    /// The files that were looked at for it, those included that are not there.
+    /// The files that were looked up, missing ones included.
     pub reads: Vec<FileRead>,
-    /// The texts that templates made of secrets.
+    /// Texts that templates derived from secrets.
     pub secret_texts: Vec<Str>,
     facts: OnceLock<Vec<FactRead>>,
 }
 
 impl SlsData {
-    /// Data that no file was read for.
+    /// Data without any reads.
     #[must_use]
     pub fn of(data: Result<Value, Error>) -> Self {
         SlsData {
@@ -55,7 +55,7 @@ impl SlsData {
         Some(size + of_reads.chain(of_texts).sum::<usize>())
     }
 
-    /// The facts that were read for it; `None` if they are not known. A gatherer has to note them
+    /// The facts that were read; `None` unless the gatherer records them
     /// ([`Gatherer::noting_facts`](crate::Gatherer::noting_facts)).
     #[must_use]
     pub fn facts(&self) -> Option<&[FactRead]> {
@@ -72,7 +72,7 @@ pub struct GotSls {
     pub name: String,
     /// The path on the file server.
     pub path: String,
-    /// The sls that includes it first; nothing where a top file names it.
+    /// The first sls that includes it; `None` if a top file names it.
     pub included_by: Option<String>,
     /// The rendered data.
     pub rendered: Arc<SlsData>,
@@ -83,7 +83,7 @@ pub struct GotSls {
 pub(crate) struct SlsFile {
     saltenv: String,
     path: String,
-    /// The name by which the sls is asked for, if its path has another one. Templates see it.
+    /// The name by which the sls is requested, if its path has another one. Templates see it.
     name: Option<String>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Renders<'e> {
     shared: SharedWork<SlsFile, Arc<SlsData>>,
     /// The secrets that no error may contain.
     pub secrets: Secrets,
-    /// The sls that reached limits, if they are not rendered for more minions.
+    /// The sls that reached limits, if they are skipped for further minions.
     pub exhausting: Option<Exhausting>,
 }
 
@@ -142,7 +142,7 @@ impl<'e> Renders<'e> {
         }
     }
 
-    /// The same with renders that know the facts that they depend on.
+    /// Record the facts that renders depend on.
     pub fn noting_facts(self) -> Self {
         Renders {
             shared: self.shared.noting_facts(),
@@ -183,9 +183,10 @@ impl<'e> Renders<'e> {
         }
     }
 
-    /// An error without secrets: those that are known, and those that templates of the run made of them.
+    /// An error without the known secrets and the texts that templates of the run derived from them.
     ///
-    /// To search for a fleet's secrets is prepared once. What a run adds is prepared where an error has some of it.
+    /// The search for a fleet's secrets is prepared once; that for the texts of a run only if the error
+    /// contains one.
     fn redacted(&self, error: &Error, of_run: &[Str]) -> Error {
         let diagnostic = error.diagnostic();
         let says = |secret: &Str| {
@@ -210,19 +211,19 @@ pub(crate) struct MinionRenders<'w, 'e> {
     runs: Vec<(String, Run<'e>)>,
     /// The run in which an sls changed the facts. All later sls see the changes, as in Salt.
     changed: Option<Run<'e>>,
-    /// Renders that need not be made.
+    /// Renders from before.
     known: HashMap<SlsFile, Arc<SlsData>>,
 }
 
 impl<'e> MinionRenders<'_, 'e> {
-    /// With sls that are rendered already.
+    /// Take over the renders of some sls.
     pub fn knowing(mut self, sls: &[GotSls]) -> Self {
         let known = sls.iter().map(|sls| (sls.into(), sls.rendered.clone()));
         self.known.extend(known);
         self
     }
 
-    /// The minion with the facts as sls left them, if one changed them.
+    /// The minion with the facts that sls changed, if one did.
     pub fn changed_minion(&self) -> Option<Minion> {
         let run = self.changed.as_ref()?;
         run.sync_facts().ok()?;

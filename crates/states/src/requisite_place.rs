@@ -7,8 +7,8 @@ use mapstack_diagnostic::Place;
 use crate::compile::{NamedState, Requires};
 use crate::{GotSls, Places};
 
-/// The bytes of a file that are searched for each item of a state whose ID is not there: thousands of such would take time by
-/// the square of its size.
+/// The bytes of a file that are searched for each item of a state whose ID does not exist: thousands of such would take
+/// time by the square of its size.
 const MOST_SEARCHED: usize = 64 << 10;
 
 /// The keys down to a requisite of a state, and a state that it names.
@@ -84,7 +84,7 @@ impl Places<'_> {
         found.or_else(|| self.only_item(state, argument, on))
     }
 
-    /// The only item of an sls that can be meant, where a template makes the ID of its state.
+    /// The only item of an sls that can be the requisite, if a template computes the ID of its state.
     fn only_item(
         &self,
         state: &NamedState,

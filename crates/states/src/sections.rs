@@ -22,7 +22,7 @@ impl TopReader<'_, '_> {
     pub(crate) fn ignored_sections(&self, tops: &Tops) -> Vec<Diagnostic> {
         let options = self.options;
         if options.saltenv.is_some() || options.state_top_saltenv.is_some() {
-            // Whoever asks for the top file of one saltenv means no other.
+            // A request for the top file of one saltenv ignores the others.
             return Vec::new();
         }
         let mut warnings = Vec::new();
@@ -35,7 +35,7 @@ impl TopReader<'_, '_> {
                 continue;
             }
             let file = self.top_file(own);
-            // Roots that several saltenvs share have one top file, which says for each what it gets.
+            // Roots that several saltenvs share have one top file with the entries of all of them.
             let bytes = |file: &Option<TopOnDisk>| file.as_ref().map(|(_, bytes)| bytes.clone());
             if own != "base" && bytes(&file) == bytes(&of_base) {
                 continue;

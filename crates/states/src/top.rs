@@ -73,7 +73,7 @@ fn place(texts: &[Arc<KeyedText>], keys: &[&str]) -> Option<Place> {
         .map(|(_, place)| place)
 }
 
-/// The parts of a message between quotation marks, of which those in names count as well.
+/// The parts of a message between quotation marks, including those inside names.
 fn quoted(message: &str) -> impl Iterator<Item = &str> {
     let marks = message.match_indices('\'').take(MOST_MARKS);
     let marks: Vec<usize> = marks.map(|(at, _)| at).collect();
@@ -273,7 +273,7 @@ impl TopReader<'_, '_> {
         Ok(tops)
     }
 
-    /// The rendered top file; nothing if there is none.
+    /// The rendered top file; `None` if it does not exist.
     fn rendered(&self, saltenv: &str, path: &str, found: &mut Top) -> Result<Map> {
         let fetched = self.engine.fetch(&SaltPath::from_relative(path), saltenv)?;
         let Fetched::Found { on_disk, bytes } = fetched else {
@@ -326,7 +326,7 @@ impl TopReader<'_, '_> {
         Ok(all)
     }
 
-    /// The entries of the targets that mean the minion (Salt: `top_matches`).
+    /// The entries of the targets that match the minion (Salt: `top_matches`).
     fn matches(&self, merged: &Targets, top: &mut Top) -> Result<()> {
         let run = self.run("base");
         if !self.notes_facts {
@@ -340,7 +340,7 @@ impl TopReader<'_, '_> {
 
     fn matches_in(&self, run: &Run<'_>, merged: &Targets, top: &mut Top) -> Result<()> {
         let id = self.minion.id().to_string();
-        let matched = run.with_targets(&id, |is_meant| {
+        let matched = run.with_targets(&id, |is_match| {
             for (env, targets) in merged {
                 let env = env.to_string();
                 if self
@@ -352,7 +352,7 @@ impl TopReader<'_, '_> {
                     continue;
                 }
                 for (target, listed) in targets {
-                    self.entries(top, &env, target, listed, is_meant)?;
+                    self.entries(top, &env, target, listed, is_match)?;
                 }
             }
             Ok(())
@@ -386,7 +386,7 @@ impl TopReader<'_, '_> {
         env: &str,
         target: &Key,
         listed: &Value,
-        is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
+        is_match: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
     ) -> Result<()> {
         let items = listed.as_list().unwrap_or_default();
         let mut maps = items.iter().rev().filter_map(Value::as_map);
@@ -395,7 +395,7 @@ impl TopReader<'_, '_> {
             let e = e.note(format!("for the target '{target}' of '{env}'"));
             e.at(self.place(&[env, &target.to_string()]))
         };
-        if !is_meant(target, matcher).map_err(noted)? {
+        if !is_match(target, matcher).map_err(noted)? {
             return Ok(());
         }
         top.entries.entry(env.to_owned()).or_default();
@@ -477,7 +477,7 @@ impl TopReader<'_, '_> {
             .help("below a saltenv are targets, and below a target a list of sls")
     }
 
-    /// An error about a target that several top files have, of which one lists nothing.
+    /// An error about a target of several top files with an empty list in one of them.
     fn nothing_listed(&self, env: &Key, target: &Key) -> Error {
         let message = format!(
             "several top files have the target '{target}' of '{env}', and one has no list of sls for it"
@@ -487,7 +487,8 @@ impl TopReader<'_, '_> {
             .help("below a target is a list of sls; the option top_file_merging_strategy joins these lists")
     }
 
-    /// Base first, then of the other saltenvs what their own top files say (Salt: `_merge_tops_merge`).
+    /// Base first, then the entries of the other saltenvs from their own top files (Salt:
+    /// `_merge_tops_merge`).
     fn merged(&self, mut tops: Tops) -> Result<Targets> {
         let mut all = Targets::new();
         for top in tops.shift_remove("base").unwrap_or_default() {
@@ -532,7 +533,8 @@ impl TopReader<'_, '_> {
     }
 }
 
-/// The entries of two equal targets: how they match, then the sls of both; nothing where Python cannot loop over one.
+/// The entries of two equal targets: their matcher, then the sls of both; `None` if Python cannot loop over
+/// one of them.
 fn joined(one: &Value, other: &Value) -> Option<Value> {
     let [one, other] = [entries(one)?, entries(other)?];
     let matcher = |entries: &[Value]| {
@@ -549,7 +551,7 @@ fn joined(one: &Value, other: &Value) -> Option<Value> {
         .into_iter()
         .collect();
     all.extend(sls(&one));
-    // A name that only the second one has stays as often as it is there.
+    // A name that only the second list has stays as often as it occurs.
     let is_new = |name: &Value| !all.iter().any(|known| known.is_same(name));
     let more: Vec<Value> = sls(&other).into_iter().filter(is_new).collect();
     all.extend(more);

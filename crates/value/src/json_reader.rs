@@ -60,7 +60,7 @@ struct ReusedStorage {
     entries: Vec<(Key, Value)>,
 }
 
-/// Room for so many items and entries is kept for the next text.
+/// Room for this many items and entries is kept for the next text.
 const MAX_KEPT: usize = 1024;
 
 thread_local! {

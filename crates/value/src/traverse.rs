@@ -55,7 +55,7 @@ impl<K: Into<Key>> FromIterator<K> for Path {
     }
 }
 
-/// The value at the end of a path, or `None` when a step leads nowhere.
+/// The value at the end of a path, or `None` if a step finds nothing.
 ///
 /// `loose` reads a step as a YAML scalar where the exact text is not a key of a mapping; it returns
 /// `None` when that does not change the step. Salt: `salt.utils.data.traverse_dict_and_list`.

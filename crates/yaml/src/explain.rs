@@ -61,7 +61,7 @@ pub(crate) fn explain(text: &str, error: &events::Error) -> Advice {
         return Advice::new(
             marker,
             "a merge conflict is not resolved here",
-            "remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`, and what is not wanted between them",
+            "remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`, and the unwanted lines between them",
         );
     }
     let mut explained = refused.explained();

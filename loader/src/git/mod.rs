@@ -93,7 +93,7 @@ impl GitFs {
     /// nothing.
     ///
     /// # Errors
-    /// [`LoadError::Git`] if a repository is not there or cannot be read.
+    /// [`LoadError::Git`] if a repository does not exist or cannot be read.
     pub fn open(remotes: Vec<Remote>) -> Result<Self, LoadError> {
         let served = remotes
             .into_iter()
@@ -756,7 +756,7 @@ fn is_hex(text: &str) -> bool {
             .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// True if a file is what Git LFS puts in the place of a large one.
+/// True if a file is what Git LFS puts in place of a large one.
 fn is_pointer(bytes: &[u8]) -> bool {
     bytes.len() <= LARGEST_POINTER
         && bytes.starts_with(b"version https://git-lfs.github.com/spec/")

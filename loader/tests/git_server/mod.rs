@@ -97,7 +97,7 @@ impl Contents {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The connection ends after so many bytes of answers, counted over all of them.
+    /// The connection ends after this many bytes of answers, counted over all of them.
     CloseAfter(usize),
     /// One byte of the pack is another one.
     Flip(usize),

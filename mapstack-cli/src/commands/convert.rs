@@ -17,8 +17,9 @@ use mapstack_frontend::console::{Failure, Reporter};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The formula's map and states are computed before and after, on all built-in platforms, with an empty pillar, those of
-the repository (pillar.example, tests), and pillars in which values differ. Files are written only if all are equal.
+convert computes the formula's map and states before and after, on all built-in platforms, with an
+empty pillar, the pillars of the repository (pillar.example, tests), and pillars with other values.
+It writes files only if all results are equal.
 
 Examples:
   mapstack convert
@@ -30,8 +31,8 @@ Examples:
   mapstack convert --pr > description.md
       convert it, and describe that for a pull request
 
-Exit status: 0 converted, or it could be (--check, --dry-run, --diff); 1 something would change, or the formula cannot be converted;
-2 wrong usage, or uncommitted changes.")]
+Exit status: 0 converted, or can be (--check, --dry-run, --diff); 1 something would change, or the
+formula cannot be converted; 2 wrong usage, or uncommitted changes.")]
 pub struct Convert {
     /// The formula: its folder below a root [default: the only one there is]
     #[arg(value_name = "FORMULA")]

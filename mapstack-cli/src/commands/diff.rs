@@ -29,20 +29,20 @@ checkout), a directory with another copy of them, or `worktree`: the files as th
 
 Examples:
   mapstack diff --root salt --minions minions/
-      what the changes that are not committed yet do to the fleet
+      the effects of uncommitted changes on the fleet
   mapstack diff --root salt --from main --to HEAD --format markdown
-      what a branch does, on every built-in platform, as a comment for its pull request
+      the effects of a branch on every built-in platform, as a comment for its pull request
   mapstack diff users --from ../old/salt --to salt --config /etc/salt/master
       two directories, on the minions in a master's cache
   mapstack diff --salt-version 3006..3008
-      what another version of Salt makes of the same files, and what has left its core
+      the effects of another version of Salt on the same files, and the modules that left its core
 
-Compared are pillars, maps of formulas, and what states do: those of top files, or else of each sls of the
-formulas, with the files that they make. Files that changed and that none of these is made of are listed:
-nothing is said of what they do. Documents, tests and the like, which no file of Salt's asks for, are nothing to it.
+diff compares pillars, maps of formulas, states and managed files. The states are those of top
+files, or else of each sls of the formulas. Changed files that none of these use are listed: their
+effect is unknown. Documents, tests and other files that no file of Salt's names are ignored.
 
-Exit status: 0 no change, 1 changes, 2 the comparison failed, at least for some minions, or nothing that
-changed was compared (with --strict, or if minions fail in both states, or not all of it).")]
+Exit status: 0 no change; 1 changes; 2 the comparison failed for some minions, or compared no
+changed file. With --strict, or if minions fail in both states, 2 also if it left out some of them.")]
 pub struct Diff {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]
@@ -206,7 +206,7 @@ fn accounting(
     )
 }
 
-/// There are minions, or none was asked for.
+/// There are minions, or none was requested.
 fn check_select(
     args: &Diff,
     differences: &Differences,

@@ -23,21 +23,21 @@ use mapstack_frontend::console::{Failure, Reporter};
 #[command(after_help = "\
 Examples:
   mapstack explain users shell --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
-      who set one value, why that file counts, and what it overrode
+      which file set a value, why it is used, and what it overrode
   mapstack explain users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
       the whole configuration, each line with its origin
   mapstack explain users --why-not examples/formulas/users/parameters/os_family/RedHat.yaml \\
     --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
-      why a file has no part in it
+      why a file is not used
   mapstack explain pillar users --config /etc/salt/master --id web1
       the same for the pillar that a master compiles: the sls, the top file, and what they overrode
   mapstack explain highstate /etc/motd:contents --minion examples/minions/web1.yaml
       why a minion gets a state, and where one of its arguments comes from
   mapstack explain file /etc/motd:3 --minion examples/minions/web1.yaml
-      where a line of a managed file comes from: the template's line, its expressions, and each of their values
+      where a line of a managed file comes from: the template's line, and the values of its expressions
 
-Secrets: values of the pillar, and those under keys such as *password*, are printed as numbers that
-tell them apart.")]
+Values of the pillar, and values under keys such as *password*, are masked by numbers: different
+numbers for different values.")]
 pub struct Explain {
     /// The formula: its folder below a root, or the tpldir of a template in it [default: the only one there is]; or
     /// `pillar`, where pillars are compiled; `highstate`; or `file`
@@ -144,7 +144,7 @@ fn pillar(args: &Explain, made: &ExplainedPillar, reporter: &Reporter) -> Result
     reporter.errors(reporter.redact_all(&made.errors()))
 }
 
-/// The file that is asked for, if one is.
+/// The file that is requested, if one is.
 fn file_of(args: &Explain) -> Option<&str> {
     if args.why_not.is_some() || args.result.way().is_some() {
         return None;

@@ -96,7 +96,7 @@ pub fn run(args: &Fetch, reporter: &Reporter) -> Result<(), Failure> {
     reporter.errors(reporter.redact_all(&failed))
 }
 
-/// The formulas of the checkout at hand.
+/// The formulas of the current checkout.
 fn of_project(mirrors: &Path) -> Result<Vec<RemoteSource>, Failure> {
     let project = Project::find()?.filter(|project| !project.formulas.is_empty());
     let estate = project.as_ref().and_then(|project| project.estate.as_ref());

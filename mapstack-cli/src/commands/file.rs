@@ -22,12 +22,12 @@ Examples:
   mapstack file /etc/motd --minion examples/minions/web1.yaml
       the bytes of one of them, as its state would write it
   mapstack file users-sudoers --sls users -o json --root examples/formulas --minion examples/minions/web1.yaml
-      all that is known of the file of an ID, from the states of an sls")]
+      everything known about the file of an ID, from the states of an sls")]
 pub struct FileArgs {
     /// The file: its path on the minion, the ID of its state, or the salt:// URL of its source [default: list all]
     #[arg(value_name = "PATH|ID|URL")]
     pub name: Option<String>,
-    /// The sls whose files are meant [default: those that top files give]
+    /// The sls whose files to print [default: those that top files give]
     #[arg(long, value_name = "SLS", value_delimiter = ',')]
     pub sls: Vec<String>,
     /// Print a line for each file, not its bytes
@@ -47,7 +47,7 @@ pub struct FileArgs {
 pub enum FileFormat {
     /// The bytes of a file, or a line for each file
     Text,
-    /// All that is known of each file, as JSON
+    /// Everything known about each file, as JSON
     Json,
 }
 
@@ -69,7 +69,7 @@ pub fn run(args: &FileArgs, reporter: &Reporter) -> Result<(), Failure> {
             Ok(mut files) => {
                 for file in &files {
                     if let Content::Failed(error) = &file.content {
-                        let error = error.as_ref().clone().note(file.said());
+                        let error = error.as_ref().clone().note(file.description());
                         refused.push((id, error));
                     }
                 }
@@ -100,7 +100,7 @@ struct FileContent {
 
 impl FileContent {
     /// The file and its state, for messages.
-    fn said(&self) -> String {
+    fn description(&self) -> String {
         let row = &self.row;
         format!(
             "{} of '{}' manages {} ({})",
@@ -109,7 +109,7 @@ impl FileContent {
     }
 }
 
-/// The files of a minion that are asked for. The names of all its files are added to others.
+/// The files of a minion that are requested. The names of all its files are added to others.
 fn made(
     args: &FileArgs,
     id: &str,
@@ -127,7 +127,7 @@ fn made(
         files: states.managed(&low),
         places: states.places(),
     };
-    let is_meant = |file: &ManagedFile| args.name.as_ref().is_none_or(|name| file.is_named(name));
+    let is_match = |file: &ManagedFile| args.name.as_ref().is_none_or(|name| file.is_named(name));
     let all = of_states.files.all();
     for file in &all {
         let url = file.source.as_ref().and_then(|source| source.url.clone());
@@ -138,7 +138,7 @@ fn made(
         );
     }
     let mut made = Vec::new();
-    for file in all.iter().filter(|file| is_meant(file)) {
+    for file in all.iter().filter(|file| is_match(file)) {
         let (row, content) = of_states.row(file, reporter);
         made.push(FileContent { row, content });
     }
@@ -183,7 +183,7 @@ fn print(
         } else {
             String::new()
         };
-        output::write_listing(&format!("==> {of}{} <==\n", one.said()))?;
+        output::write_listing(&format!("==> {of}{} <==\n", one.description()))?;
         if let Content::Bytes(bytes) = &one.content {
             output::write_bytes(bytes)?;
             if !bytes.ends_with(b"\n") {
@@ -206,7 +206,7 @@ fn lists(found: &[FileContent], many: bool) -> String {
         .collect()
 }
 
-/// Say which of the files that were asked for are not known.
+/// Say which of the files that were requested are not known.
 fn incomplete(args: &FileArgs, found: &[FileContent], reporter: &Reporter) -> Result<(), Failure> {
     if args.name.is_none() || args.list {
         return Ok(());
@@ -215,17 +215,17 @@ fn incomplete(args: &FileArgs, found: &[FileContent], reporter: &Reporter) -> Re
     for one in found {
         if let Content::Unknown(why) = &one.content {
             if let Some(error) = &why.error {
-                let error = error.as_ref().clone().note(one.said());
+                let error = error.as_ref().clone().note(one.description());
                 reporter.report(reporter.redact_all([&error]));
             } else {
-                reporter.say(&format!("{}: {}", one.said(), why.why));
+                reporter.say(&format!("{}: {}", one.description(), why.why));
             }
             unknown.push(&one.row);
         }
         if let (Content::Nothing, false) = (&one.content, args.format == FileFormat::Json) {
             reporter.note(&format!(
                 "{}, which has no content: {}",
-                one.said(),
+                one.description(),
                 one.row.kind
             ));
         }

@@ -44,14 +44,14 @@ Examples:
   mapstack fleet users --root examples/formulas --platform all --count sudo:group
       how many of the platforms have which value
   mapstack fleet highstate nginx
-      the minions that get an sls, a state or a package of a name, and those whose states do not compile
+      the minions that get an sls, a state or a package called nginx, and those whose states do not compile
   mapstack fleet --only files
       the minions that get each managed file, by its owner, mode and text
   mapstack fleet users --config /etc/salt/master --directory out --shard 1/4
       a file for each of the minions in the master's cache that belong to the first of four parts
 
-Minions come sorted by their ids. One that fails keeps no other from being done: failures are listed at
-the end, and the exit status is 1. The id alone decides the --shard part, so a minion stays in its part."
+Minions are sorted by id. If some fail, the others are still computed; failures are listed at the
+end, and the exit status is 1. Only the id decides the --shard part, so a minion stays in its part."
 )]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -64,10 +64,10 @@ pub struct FleetArgs {
     pub formulas: Vec<String>,
     #[command(flatten)]
     pub work: WorkFlags,
-    /// About how much to remember of minions done, for others that have the same facts; 0 shares nothing
+    /// About how much memory to use for results that minions with the same facts share; 0 shares nothing
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32))]
     pub memory: u32,
-    /// List who gets which states (of the formulas, if any are named) or files, or print the data of formulas: states, files, maps
+    /// List which minions get which states or files (of the formulas, if any are named), or print the data of formulas: states, files, maps
     #[arg(long,
         hide_short_help = true, value_enum, value_name = "PART", value_delimiter = ',', conflicts_with_all = ["get", "count", "directory", "parts"])]
     pub only: Vec<PartName>,
@@ -107,7 +107,7 @@ pub struct FleetArgs {
 }
 
 impl FleetArgs {
-    /// True if the states of the estate at hand are meant: nothing says what else.
+    /// True if the states of the current estate are meant: nothing says what else.
     fn is_about_estate(&self) -> bool {
         let has_form = !self.get.is_empty() || !self.count.is_empty();
         let is_written = self.directory.is_some() || self.parts.is_some();
@@ -177,7 +177,7 @@ impl From<FleetFormat> for mapstack_report::fleet::Format {
     }
 }
 
-/// Print which states each minion of the estate at hand gets.
+/// Print which states each minion of the current estate gets.
 fn estate(
     input: &Input,
     work: &WorkFlags,

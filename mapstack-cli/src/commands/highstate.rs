@@ -226,7 +226,7 @@ fn rows_with_files(
     Ok(rows)
 }
 
-/// Errors in the place of the states of one of many minions.
+/// Errors in place of the states of one of many minions.
 fn errors_of(errors: &[Error], reporter: &Reporter) -> Value {
     let texts = reporter.redact_all(errors).into_iter().map(|error| {
         let error = error.into_inner();

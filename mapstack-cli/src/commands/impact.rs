@@ -9,8 +9,8 @@ use mapstack_fleet::impact::QuestionSubject;
 use mapstack_fleet::{ByPillars, ByStates, Fleet, NamedSls, by_reason};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
-    Configured, ConfiguredPillars, MinionStream, PillarPlaces, Plan, Served, asked, formulas,
-    pillar_changes, selects_none,
+    Configured, ConfiguredPillars, MinionStream, PillarPlaces, Plan, Served, formulas,
+    pillar_changes, question_subject, selects_none,
 };
 use mapstack_report::impact::{ExaminedSubjects, ReachedMinions, StatesOf};
 use mapstack_report::values::pick;
@@ -27,23 +27,23 @@ use mapstack_frontend::console::{Failure, Reporter, report_reasons};
 #[command(after_help = "\
 Examples:
   mapstack impact salt/users/parameters/os_family/Debian.yaml --root salt --minions minions/
-      the minions whose configuration is made of a file, a template that is loaded included
+      the minions whose configuration uses a file, such as a layer or a template
   mapstack impact users:default_shell --root salt --minions minions/
       who has which value under a key of the formula users, and which file sets it
   mapstack impact grains:os_family --root salt --minions minions/
       the formulas and minions that a grain decides about; pillar:KEY and opts:KEY do the same
   mapstack impact pillar/web.sls --config master
-      the minions whose pillar a file is read for, also one of PillarStack or of another external pillar
+      the minions whose pillar uses a file, of an sls or an external pillar
 
-Configurations, pillars, states and managed files are followed: the states that top files give, or without a top file
-those of each sls alone.
+impact follows configurations, pillars, states and managed files. The states are those that top
+files give or, without a top file, those of each sls alone.
 
-Exit status: 0 what is reached, 1 an error, 2 nothing that was followed is reached, and something else can be.")]
+Exit status: 0 done, 1 an error, 2 nothing that was followed is affected, but something else may be.")]
 pub struct Impact {
     /// A file of formulas or of the pillar, on disk or as salt://PATH; FORMULA:KEY; or grains:KEY, pillar:KEY, opts:KEY
     #[arg(value_name = "FILE|FORMULA:KEY|FACT", value_hint = ValueHint::AnyPath)]
     pub what: String,
-    /// Formulas that are looked at (repeatable) [default: all that have parameters/ or a map.jinja]
+    /// Formulas to look at (repeatable) [default: all that have parameters/ or a map.jinja]
     #[arg(long, value_name = "FORMULA")]
     pub formula: Vec<String>,
     /// Output format
@@ -77,7 +77,7 @@ pub fn run(args: &Impact, reporter: &Reporter) -> Result<(), Failure> {
     let known: Vec<String> = formulas::configured(&engine, plan.saltenv())?
         .into_iter()
         .collect();
-    let what = asked(&args.what, &known, &roots, &of_pillar)?;
+    let what = question_subject(&args.what, &known, &roots, &of_pillar)?;
     plan.formulas = looked_at(args, &what, known);
     let fleet = plan.fleet(&engine)?;
     let sls = match has_top(&engine, config) {
@@ -145,7 +145,7 @@ fn ended(asked: &str, gap: Option<String>, failed: Result<(), Failure>) -> Resul
     }
 }
 
-/// An error where the value that is asked for is on none of the minions.
+/// An error where the value that is requested is on none of the minions.
 fn has_value(
     asked: &str,
     what: &QuestionSubject,

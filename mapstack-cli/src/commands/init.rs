@@ -53,7 +53,7 @@ pub fn run(args: &Init, reporter: &Reporter) -> Result<(), Failure> {
         estate.notes.iter().for_each(|note| reporter.note_of(note));
     }
     reporter.say(&format!(
-        "{shown} written; `mapstack lint` looks at what it names"
+        "{shown} written; `mapstack lint` checks the files that it names"
     ));
     Ok(())
 }

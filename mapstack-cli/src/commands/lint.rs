@@ -25,9 +25,9 @@ use mapstack_frontend::console::{Failure, Reporter, not_read, report_reasons, re
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Formulas run for one minion of each built-in platform, or for the minions given; what the runs read
-and merge shows which files are never read and which overrides change nothing. With a configuration that
-sets pillar_roots, the pillar is checked as well.
+lint runs formulas for one minion of each built-in platform, or for the given minions. The runs show
+which files are never read and which overrides change nothing. With a configuration that sets
+pillar_roots, lint checks the pillar as well.
 
 Examples:
   mapstack lint users --root examples/formulas
@@ -37,18 +37,18 @@ Examples:
   mapstack lint --root examples/formulas --fix --diff
       what --fix would change
   mapstack lint --root . --format github
-      in a workflow: findings stand beside the lines of a pull request
+      in a workflow: findings are shown at the lines of a pull request
   mapstack lint pillar --config master --config-kind master --minions minions
-      the pillar alone, for the minions that there are
+      only the pillar, for the minions of a directory
   mapstack lint --since main
-      what a branch adds: findings that main has as well are neither shown nor counted
+      only the findings that a branch adds to those of main
   mapstack lint --explain yaml-octal
       what a rule finds, why it matters, and what to do
   mapstack lint users --root examples/formulas --calls
       the functions that templates call, and who answers them
 
-Comments silence rules: `# mapstack-lint: ignore=RULE` for a line, `# mapstack-lint: ignore-file=RULE`
-for a file.
+Comments silence rules: `# mapstack-lint: ignore=RULE` for a line,
+`# mapstack-lint: ignore-file=RULE` for a file.
 
 Exit status: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage.")]
 pub struct Lint {
@@ -155,7 +155,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
 
 /// Print the page of a rule.
 fn explain(name: &str) -> Result<(), Failure> {
-    let rule = Rule::given(name).map_err(Failure::Usage)?;
+    let rule = Rule::from_name(name).map_err(Failure::Usage)?;
     output::write(&format!(
         "{}Flags do it for one run: `--ignore {rule}`, `--level {rule}=note`.\n",
         rule.page()
@@ -366,7 +366,7 @@ fn name_of_states(saltenv: &str) -> String {
     }
 }
 
-/// The saltenvs of an estate whose states are looked at: the one that is asked for, or those that have roots.
+/// The saltenvs of an estate whose states are looked at: the one that is requested, or those that have roots.
 fn saltenvs(args: &Lint, linted: &LintTargets) -> Vec<String> {
     if let Some(saltenv) = &args.site.files.saltenv {
         return vec![saltenv.clone()];
@@ -541,8 +541,8 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
     let mut levels = Levels::default();
     let files = &args.site.files;
     for set in files.project.iter().flat_map(|project| &project.levels) {
-        let rule = Rule::given(&set.name).map_err(|why| set.refused(why))?;
-        let level = Level::given(&set.value);
+        let rule = Rule::from_name(&set.name).map_err(|why| set.refused(why))?;
+        let level = Level::from_name(&set.value);
         let level = level.ok_or_else(|| set.refused("a level is error, warning, note or off"))?;
         levels.set(rule, level);
     }

@@ -16,9 +16,9 @@ use crate::{memory, output};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Minions come from a roster, from pillars with a file for each (pillar/id/*.sls), from nodes of reclass
-and saltclass, and from ids in top files and nodegroups. Where a target names none, a minion is made up for
-it. `minions` in .mapstack.yaml says others, and `mapstack init` writes that file.
+Minions come from a roster, from pillars with a file for each (pillar/id/*.sls), from nodes of
+reclass and saltclass, and from ids in top files and nodegroups. A target without such a minion gets
+a made-up one. `minions` in .mapstack.yaml replaces them; `mapstack init` writes that file.
 
 Examples:
   mapstack minions

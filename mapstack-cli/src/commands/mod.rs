@@ -38,7 +38,7 @@ use crate::cli::RequestedWork;
 use crate::verbs::Command;
 use mapstack_frontend::console::{Failure, Reporter};
 
-/// Do what was asked for.
+/// Do what was requested.
 pub fn run(
     asked: RequestedWork,
     secrets: &SecretFlags,

@@ -26,10 +26,10 @@ pub struct Render {
     /// The engine, as in file.managed: jinja, tera [default: an sls goes through its pipe, else jinja]
     #[arg(long, value_name = "ENGINE")]
     pub template: Option<String>,
-    /// Variables of a managed file: {a: 1} as YAML or JSON, or a file with such
+    /// Variables of a managed file: {a: 1} as YAML or JSON, or a file
     #[arg(long, value_name = "DATA|FILE")]
     pub context: Option<String>,
-    /// Variables that those of --context win over
+    /// Variables that --context overrides
     #[arg(long, value_name = "DATA|FILE")]
     pub defaults: Option<String>,
     /// The file to be managed: the variable `name`
@@ -105,7 +105,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
     )
 }
 
-/// True if the file goes through a pipe: its name says so, and no engine is asked for.
+/// True if the file goes through a pipe: its name says so, and no engine is requested.
 fn is_sls(args: &Render) -> bool {
     args.template.is_none() && SaltPath::is_sls(&args.path)
 }

@@ -17,10 +17,10 @@ use mapstack_frontend::console::{Failure, Reporter, report_unread};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The types are those that keys have in defaults.yaml and in the other layers, on all built-in
-platforms, or in the pillars of the minions. Nothing is required and other keys may come: make it
-stricter by hand, keep it as schema.yaml or schema.json in the formula's folder or in a root of the
-pillar, and `mapstack lint --schema` checks against it.
+The schema has the types of keys in defaults.yaml and the other layers, on all built-in platforms,
+or in the pillars of the minions. It requires no key and allows other keys, so make it stricter by
+hand. Keep it as schema.yaml or schema.json in the formula's folder or in a root of the pillar, and
+`mapstack lint --schema` checks against it.
 
 Examples:
   mapstack schema users --root examples/formulas > schema.json

@@ -19,7 +19,7 @@ use mapstack_frontend::console::{Failure, Reporter};
 Examples:
   mapstack sources users --root examples/site --root examples/formulas --minion examples/minions/web1.yaml
   mapstack sources pillar --config examples/pillars/tree/master.yaml --platform debian-12 --id web1
-      which top entries mean the minion, the sls in the order in which they are read, and the external pillars")]
+      which entries of top files match the minion, the sls in the order in which they are read, and the external pillars")]
 pub struct Sources {
     /// The formula: its folder below a root [default: the only one there is]; or `pillar`, where pillars are compiled
     pub formula: Option<String>,
@@ -72,7 +72,7 @@ fn looked_up<'s>(
             return Ok((run, result));
         }
         reporter.note(&format!(
-            "these are the layers of map.data; {formula}/map.jinja reads files by itself, which `mapstack explain {formula}` shows"
+            "these are the layers of map.data; {formula}/map.jinja does not use them: see `mapstack explain {formula}`"
         ));
     }
     let run = session.run();

@@ -20,7 +20,7 @@ Example:
 pub struct Stack {
     /// The formula: its folder below a root
     pub formula: String,
-    /// Source definitions, earlier ones weaker
+    /// Source definitions, later ones win
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<String>,
     /// Data to merge the layers onto (YAML or JSON)

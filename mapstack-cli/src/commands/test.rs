@@ -36,7 +36,7 @@ Examples:
   mapstack test --root . --format junit > report.xml
       for a server that runs tests
 
-Exit status: 0 all as expected, 1 something differs or fails, 2 wrong usage, or nothing was compared.")]
+Exit status: 0 all as expected, 1 something differs or fails, 2 wrong usage, or nothing compared.")]
 pub struct Test {
     /// Formulas: their folders below a root [default: all that have expectations]
     #[arg(value_name = "FORMULA")]
@@ -182,8 +182,9 @@ fn check_directories(args: &Test) -> Result<(), Failure> {
     }
 }
 
-/// The expectations to look at, and whether each is new: those that are there, and with `--update` those that the
-/// chosen minions do not have. Where states are recorded, the minions have facts that are not those of recorded maps.
+/// The expectations, each with true if it is new: the existing ones, and with `--update` those that the
+/// chosen minions lack. With `--states`, recorded maps are left out, since their minions can have
+/// other facts.
 fn wanted(
     args: &Test,
     places: &ExpectationPlaces<'_>,
@@ -217,7 +218,7 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Why there can be no new file, and what to do about it.
+/// The failure to make a new file, with advice.
 fn no_file(why: &NoFile) -> Failure {
     Failure::Usage(match why {
         NoFile::Folder(_) => {
@@ -260,7 +261,7 @@ fn print(args: &Test, report: &TestReport, reporter: &Reporter) -> Result<(), Fa
         return Err(Failure::Found);
     }
     if counts.same + counts.written == 0 {
-        let message = "nothing was compared: no expectation is of a minion that there is".into();
+        let message = "nothing was compared: the expectations are all of other minions".into();
         return Err(Failure::Incomplete {
             message,
             status: NOTHING,

@@ -29,9 +29,9 @@ use mapstack_frontend::console::{Failure, Reporter, report_not_compared};
 #[command(after_help = "\
 Example:
   mapstack watch --root salt --minions minions/
-      until Ctrl-C: after each change below the roots, what is different on which minions
+      until Ctrl-C: the effects of each change below the roots
 
-Compared are pillars, maps of formulas, and what states do, as in `mapstack diff`.")]
+watch compares the same parts as `mapstack diff`.")]
 pub struct Watch {
     /// Formulas: their folders below a root [default: all that have parameters/ or a map.jinja]
     #[arg(value_name = "FORMULA")]

@@ -29,7 +29,7 @@ pub(super) struct Meter {
 
 /// Bytes that cost one step.
 const BYTES_PER_STEP: usize = 16;
-/// More bytes than this are asked for before they are made.
+/// More bytes than this are requested before they are made.
 const LARGE: usize = 1 << 20;
 /// A node of a template costs more than a step of Jinja's.
 const STEPS_PER_NODE: usize = 4;

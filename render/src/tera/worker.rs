@@ -76,7 +76,7 @@ pub(super) struct RenderFailure {
     pub is_limit: bool,
     /// True if a function of `salt` failed.
     pub called: bool,
-    /// The variable that is not there.
+    /// The variable that does not exist.
     pub unknown: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::frame::{ask, keep};
 
-/// Asks the caller at hand: which files there are, and for the path on disk of one of them.
+/// Asks the current caller: which files there are, and for the path on disk of one of them.
 pub(crate) struct ClientFiles;
 
 /// The caller's answer, or its exception as an error of the file server.

@@ -60,7 +60,7 @@ pub(crate) fn work_for<T: Send>(
     Ok((result, raised))
 }
 
-/// Ask the caller at hand. `None` if the present thread works for no caller, or if the caller is Python's `None`.
+/// Ask the current caller. `None` if the present thread works for no caller, or if the caller is Python's `None`.
 pub(crate) fn ask<T>(work: impl FnOnce(&Bound<'_, PyAny>) -> T) -> Option<T> {
     Python::attach(|py| {
         let caller = FRAMES.with_borrow(|frames| Some(frames.last()?.caller.clone_ref(py)))?;

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::convert::{from_python, map_to_python, to_python};
 use crate::frame::{ask, keep};
 
-/// Passes calls on to the caller at hand, on its own thread.
+/// Passes calls on to the current caller, on its own thread.
 pub(crate) struct CallerProxy;
 
 impl CallerProxy {

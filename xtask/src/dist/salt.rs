@@ -61,7 +61,7 @@ pub fn run(workshop: &Workshop) -> Result<Package> {
 /// Import the native module in a virtual environment.
 ///
 /// # Errors
-/// It is not there, or is of another version.
+/// It does not exist, or is of another version.
 pub fn import(workshop: &Workshop, environment: &Path) -> Result {
     let (sh, python) = (workshop.sh, environment.join("bin/python"));
     let version = cmd!(

@@ -1,6 +1,6 @@
-//! The packages for Python have the version of the workspace, and ask for each other in this version.
+//! The Python packages have the version of the workspace and require each other in this version.
 
-/// The places in a `pyproject.toml` with another version: that of the package itself, or one that it asks for.
+/// The lines of a `pyproject.toml` with another version, of the package itself or of one that it requires.
 pub fn check(file: &str, text: &str, version: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -426,7 +426,7 @@ impl<'m> Reader<'m> {
                 Ok(Bound::Layers(self.number(), layers))
             }
             Some(_) => Err(Obstacle::new(
-                format!("it merges what it finds under `{key}`"),
+                format!("it merges the value of `{key}`"),
                 span,
             )),
         }

@@ -39,7 +39,7 @@ impl Policy {
         self
     }
 
-    /// Add names that are not secret, whatever else says so: of the names above a value the nearest decides.
+    /// Add names that are not secret, even if another rule does: of the names above a value the nearest decides.
     #[must_use]
     pub fn except(mut self, is_public: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.excepted.push(Arc::new(is_public));

@@ -90,9 +90,9 @@ impl CausePart {
 }
 
 impl CausePiece {
-    /// The causes of a piece that changed, given its counterparts in the other state. A line that was edited is the cause
-    /// itself, and so is the tag of a block around it; of a line that stayed, the parts that are others; of one without
-    /// such, the condition or loop around it.
+    /// The causes of a piece that changed, given its counterparts in the other state. For an edited line, the
+    /// cause is the line or the tag of a block around it. For a line that stayed, it is its changed parts or,
+    /// without any, the condition or loop around it.
     fn causes(&self, others: &[&CausePiece], lines: LinesOfBothSides<'_>) -> Vec<Cause> {
         let other_parts = || others.iter().flat_map(|other| &other.parts);
         let is_other = |part: &&CausePart| !other_parts().any(|other| part.is_same(other));
@@ -202,7 +202,7 @@ fn line_text(place: &Place) -> &str {
 #[derive(Default)]
 pub(super) struct LinesByText<'t>(HashMap<&'t str, (&'t Place, usize)>);
 
-/// The lines of the files in the state of the files at hand and in the other one.
+/// The lines of the files in the current state of the files and in the other one.
 #[derive(Clone, Copy)]
 pub(super) struct LinesOfBothSides<'l> {
     pub here: &'l LinesByText<'l>,

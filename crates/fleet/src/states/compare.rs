@@ -24,7 +24,7 @@ pub struct PlanChanges {
     pub order: Vec<OrderChange>,
     /// The outcomes that are unknown in both plans.
     pub unknown: Vec<UnknownCause>,
-    /// The states that name other sources than they did, of which the same one counts.
+    /// The states with a changed list of sources of which the same one is chosen.
     pub relisted: Vec<StateName>,
 }
 
@@ -125,7 +125,7 @@ pub fn compare(before: &MinionPlan, after: &MinionPlan) -> PlanChanges {
     found
 }
 
-/// True if a change makes the state itself do something else, so that others react.
+/// True if a change makes the state report changes, to which other states react.
 fn does_something(change: &StateChange) -> bool {
     let is_own = |change: &Change| {
         let name = change.path.first().and_then(Key::as_str);

@@ -116,7 +116,7 @@ impl ExplainedStateSide {
     }
 }
 
-/// Ask one state of the files where the states that changed come from; nothing if that cannot be known.
+/// Explain the changed states on one side; `None` if their origins cannot be known.
 pub(super) fn explained(
     fleet: &Fleet<'_>,
     asked: &ChangedStates<'_>,
@@ -433,8 +433,8 @@ impl OfState<'_> {
         all.find(|state| state.id == id && state.function == function)
     }
 
-    /// The pieces of an argument, or of a part of the name. Of a list that is another than before, the items that are not
-    /// in the other one.
+    /// The pieces of an argument, or of a part of the name. The items of a changed list that the other list
+    /// does not have.
     fn pieces(&self, path: &[Key], value: &Value, other: Option<&Value>) -> Vec<CausePiece> {
         let is = |part: &str| path == [Key::from(part)];
         let is_name = |part: &str, own: &str| is(part) && value.as_str() == Some(own);

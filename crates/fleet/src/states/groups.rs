@@ -30,7 +30,7 @@ pub struct StatesGroup {
     pub minions: Vec<String>,
     /// One of them.
     pub example: Arc<Example>,
-    /// The places from which the change comes, if they were asked for.
+    /// The places from which the change comes, if they were requested.
     pub causes: Option<StateCauses>,
     /// The number of the earlier state of the files.
     state: usize,
@@ -65,7 +65,7 @@ pub struct StateGroups {
     unexplained: usize,
 }
 
-/// The groups of a pair and what is unknown of it. The pair itself is not kept, but no other gets its address.
+/// The groups of a pair and what is unknown about it. The pair itself is not kept, but no other gets its address.
 type PairGroups = (Weak<StatesPair>, Vec<usize>, Vec<usize>);
 
 /// Pairs that are remembered before starting over.
@@ -126,7 +126,7 @@ impl StateGroups {
         }
     }
 
-    /// The number of changes of which it was not asked where they come from, as there are too many.
+    /// The number of changes that were not explained, because there are too many.
     #[must_use]
     pub fn unexplained(&self) -> usize {
         self.unexplained
@@ -232,7 +232,7 @@ impl StateGroups {
         }
     }
 
-    /// The groups of a pair and what is unknown of it, found once for all minions that share it.
+    /// The groups of a pair and what is unknown about it, found once for all minions that share it.
     fn known(
         &mut self,
         state: usize,

@@ -1,22 +1,22 @@
-//! States that run before or after others than they did.
+//! States that moved in the order of the run.
 
 use std::sync::Arc;
 
 use super::plan::{PlannedState, StateName};
 
-/// A state that runs before another one now, and ran after it; or the other way round.
+/// A state that now runs before another one and ran after it, or the reverse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderChange {
     /// The state.
     pub state: StateName,
     /// True if it runs before the other one now.
     pub is_before: bool,
-    /// The other state, the nearest one that stayed where it was.
+    /// The other state: the nearest one that did not move.
     pub other: StateName,
 }
 
-/// The states that moved among those that are there before and after, given by both positions. As few as possible
-/// moved: the others run in the order in which they did.
+/// The states that moved, among the states of both plans, which are given by both positions. The others run
+/// in their old order; there are as many of them as possible.
 pub(super) fn moved(both: &[(usize, usize)], after: &[Arc<PlannedState>]) -> Vec<OrderChange> {
     if both.is_sorted_by_key(|(old, _)| *old) && both.is_sorted_by_key(|(_, new)| *new) {
         return Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn moved(both: &[(usize, usize)], after: &[Arc<PlannedState>]) -> Vec
     by_old.sort_unstable();
     let new: Vec<usize> = by_old.iter().map(|(_, new)| *new).collect();
     let stays = longest_rising(&new);
-    // The positions now of states that stayed, which rise.
+    // The new positions of states that did not move, in ascending order.
     let anchors: Vec<usize> = stays.iter().map(|at| new[*at]).collect();
     let mut is_stable = vec![false; new.len()];
     stays.iter().for_each(|at| is_stable[*at] = true);
@@ -56,9 +56,9 @@ pub(super) fn moved(both: &[(usize, usize)], after: &[Arc<PlannedState>]) -> Vec
     changes.into_iter().map(|(_, change)| change).collect()
 }
 
-/// The positions of a longest part of a sequence that rises.
+/// The positions of a longest increasing subsequence.
 fn longest_rising(sequence: &[usize]) -> Vec<usize> {
-    // For each length, the position at which a part of this length ends with the least number.
+    // For each length, the position of the smallest number in which a subsequence of this length ends.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = vec![None; sequence.len()];
     for (at, number) in sequence.iter().enumerate() {

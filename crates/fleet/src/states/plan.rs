@@ -204,7 +204,7 @@ impl MinionPlan {
         plan
     }
 
-    /// Add the states of another plan that are not there yet.
+    /// Add the states of another plan that do not exist yet.
     pub(super) fn add(&mut self, other: &MinionPlan) {
         let mut positions = Vec::with_capacity(other.states.len());
         let first = self.states.len();

@@ -20,18 +20,18 @@ use crate::reach::{ChangedFiles, FileAccess};
 /// The states that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedStates {
-    /// Those that top files give, of the sls in some folders if any are named.
+    /// The states that top files give; if folders are named, only those of sls in them.
     Top(Vec<String>),
-    /// Those of each sls, by saltenv and name. One that an earlier sls includes has no run of its own.
+    /// The states of each sls, by saltenv and name. An sls that an earlier one includes is not run alone.
     Sls(Vec<(String, String)>),
 }
 
-/// The changes of states that are shown.
+/// The kinds of changes that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShownParts {
-    /// States that appear and vanish, what they are told, and their order.
+    /// New and removed states, changed arguments, and their order.
     pub states: bool,
-    /// The files that they make.
+    /// The files that states manage.
     pub files: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct ComparedStates {
     pub shown: ShownParts,
 }
 
-/// Compiles what states do on minions, from one state of the files.
+/// Compiles the plans of minions from one state of the files.
 pub struct StatePlans<'e> {
     engine: &'e Engine,
     gatherer: Gatherer<'e>,
@@ -55,25 +55,25 @@ pub struct StatePlans<'e> {
     state_top: String,
     /// True if top files are plain YAML, and nothing else gives minions their sls.
     has_plain_top: bool,
-    /// The plans so far, by the addresses of what they are made of.
+    /// The plans so far, by the addresses of their parts.
     known: Mutex<HashMap<Vec<usize>, Arc<SharedPlan>>>,
-    /// The plan of an sls that is not there.
+    /// The plan of an sls that does not exist.
     nothing: Arc<SharedPlan>,
-    /// The state modules of the file server, once they are asked for.
+    /// The state modules of the file server, once they are requested.
     own: OnceLock<OwnModules>,
 }
 
-/// The states and files of minions that have the same ones, or why there are none.
+/// The states and files that some minions have in common, or the errors.
 pub(crate) struct SharedPlan {
     pub compiled: Arc<Compiled>,
     pub plan: MinionPlan,
-    /// The errors that keep minions from the states.
+    /// The errors because of which minions get no states.
     pub errors: Vec<Error>,
     /// The texts that templates made of secrets.
     pub secret_texts: Vec<Str>,
-    /// Its files, which stay, so that their addresses do.
+    /// Its files, which are kept so that no other file gets their addresses.
     files: Vec<FileOfMinion>,
-    /// The plans that it is joined of.
+    /// The plans that are joined in it.
     joined: Vec<Arc<SharedPlan>>,
 }
 
@@ -88,7 +88,7 @@ impl std::fmt::Debug for SharedPlan {
 const MAX_PLANS: usize = 128;
 
 impl<'e> StatePlans<'e> {
-    /// The states that are wanted, on the files of an engine.
+    /// Plans of some states, on the files of an engine.
     #[must_use]
     pub fn new(engine: &'e Engine, options: TopOptions, wanted: WantedStates) -> Self {
         StatePlans {
@@ -108,7 +108,7 @@ impl<'e> StatePlans<'e> {
         }
     }
 
-    /// Only some changes are shown.
+    /// Show only some changes.
     #[must_use]
     pub fn showing(mut self, shown: ShownParts) -> Self {
         self.shown = shown;
@@ -119,7 +119,7 @@ impl<'e> StatePlans<'e> {
         self.shown
     }
 
-    /// True if a path is that of the top files that count.
+    /// True if a path is that of the top files, and these are compared.
     pub(crate) fn is_top(&self, path: &str) -> bool {
         matches!(self.wanted, WantedStates::Top(_)) && self.state_top == path
     }
@@ -143,7 +143,7 @@ impl<'e> StatePlans<'e> {
         }
     }
 
-    /// The plan of the states of an sls; nothing if it is not there.
+    /// The plan of the states of an sls; nothing if it does not exist.
     pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<SharedPlan> {
         match self.gatherer.path(saltenv, name) {
             Some(_) => self.planned(
@@ -155,7 +155,7 @@ impl<'e> StatePlans<'e> {
         }
     }
 
-    /// The plans of all that is run on a minion.
+    /// The plans of all runs on a minion.
     pub(crate) fn all(&self, minion: &Minion) -> KnownPlans {
         let mut plans = KnownPlans::default();
         let names = match &self.wanted {
@@ -177,7 +177,7 @@ impl<'e> StatePlans<'e> {
         plans
     }
 
-    /// True if there is an sls of a name.
+    /// True if an sls exists.
     pub(crate) fn has_sls(&self, (saltenv, name): (&str, &str)) -> bool {
         self.gatherer.path(saltenv, name).is_some()
     }
@@ -202,8 +202,7 @@ impl<'e> StatePlans<'e> {
         known().entry(key).or_insert(planned).clone()
     }
 
-    /// The plan of the states that top files give a minion, which another one has from before a change, or from other
-    /// states.
+    /// The plan of the states that top files give a minion, from the plan before a change.
     pub(crate) fn of_top_after(
         &self,
         before: &Arc<SharedPlan>,
@@ -241,7 +240,7 @@ impl<'e> StatePlans<'e> {
         })
     }
 
-    /// The same of an sls.
+    /// The plan of an sls, from the plan before a change.
     pub(crate) fn of_sls_after(
         &self,
         before: &Arc<SharedPlan>,
@@ -256,7 +255,7 @@ impl<'e> StatePlans<'e> {
         }
     }
 
-    /// True if no change can reach compiled states; their files are something else.
+    /// True if no change can reach the compiled states. Their files are not considered.
     fn stays(&self, before: &SharedPlan, changed: &ChangedFiles) -> bool {
         let is_whole = before.errors.is_empty() && !before.compiled.sls.is_empty();
         let has_one_saltenv = self.engine.files().envs().len() < 2;
@@ -265,7 +264,7 @@ impl<'e> StatePlans<'e> {
         is_whole && !changed.reaches_states(reads, has_one_saltenv)
     }
 
-    /// True if a change reaches a file, or one that was looked for before it. The mode of a file is not in its content.
+    /// True if a change reaches a file, a source that was tried before it, or its mode.
     fn reaches(&self, one: &FileOfMinion, changed: &ChangedFiles) -> bool {
         looked_for(one).any(|looked| changed.has(looked)) || one.file.gets_other_mode(self.engine)
     }
@@ -281,7 +280,7 @@ impl<'e> StatePlans<'e> {
         })
     }
 
-    /// The plan of states that a change does not reach. Only files that it reaches are made again.
+    /// The plan of states that a change does not reach. Only the files that it reaches are made again.
     fn planned_after(
         &self,
         before: &Arc<SharedPlan>,
@@ -302,7 +301,7 @@ impl<'e> StatePlans<'e> {
         })
     }
 
-    /// The known plan of states and their files, or the one that `plan` makes.
+    /// The known plan of states and their files, or a new one from `plan`.
     fn known_or(
         &self,
         compiled: Arc<Compiled>,
@@ -332,7 +331,7 @@ impl<'e> StatePlans<'e> {
         known.entry(key).or_insert(planned).clone()
     }
 
-    /// The states and arguments of a plan that Salt no longer has, as it had in the version of an earlier state.
+    /// The states and arguments of a plan that the earlier version of Salt has and the current one lacks.
     pub(crate) fn departed(
         &self,
         before: &StatePlans<'_>,
@@ -370,7 +369,7 @@ fn has_plain_top(engine: &Engine, options: &TopOptions) -> bool {
 }
 
 impl SharedPlan {
-    /// The saltenvs and names of the sls that top files give.
+    /// The saltenvs and names of the sls that top files name.
     pub(crate) fn given(&self) -> Vec<(String, String)> {
         let sls = self.compiled.sls.iter();
         let given = sls.filter(|sls| sls.included_by.is_none());
@@ -379,7 +378,7 @@ impl SharedPlan {
             .collect()
     }
 
-    /// The files that its known parts are made of, and those that were looked for.
+    /// The files that its known parts read or looked up.
     pub(crate) fn reads(&self) -> impl Iterator<Item = FileAccess<'_>> {
         let plans = std::iter::once(self).chain(self.joined.iter().map(|plan| &**plan));
         plans.flat_map(|plan| {
@@ -392,7 +391,7 @@ impl SharedPlan {
         })
     }
 
-    /// The saltenvs and names of all sls that it has states of.
+    /// The saltenvs and names of all its sls.
     pub(crate) fn sls(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let sls = self.compiled.sls.iter();
         sls.map(|sls| (sls.saltenv.clone(), sls.name.clone()))
@@ -441,12 +440,12 @@ impl SharedPlan {
     }
 }
 
-/// True if the text of a file is unknown, so that it is compared with nothing.
+/// True if the text of a file is unknown. Such a text is not compared.
 fn is_unknown(one: &FileOfMinion) -> bool {
     matches!(one.made.content, mapstack_files::Content::Unknown(_))
 }
 
-/// The files that a managed file is made of, and those that were looked for, also if its text is unknown.
+/// The files that were read or looked up for a managed file, even if its text is unknown.
 fn looked_for(one: &FileOfMinion) -> impl Iterator<Item = FileAccess<'_>> {
     let source = one.file.source.iter();
     let candidates = source.flat_map(|source| &source.candidates);
@@ -477,7 +476,7 @@ fn of_candidate<'c>(candidate: &'c Candidate, saltenv: &'c str) -> Option<FileAc
 pub(crate) struct SlsPlans {
     /// The plans that compile, in the order of the top files.
     pub plans: IndexMap<(String, String), Arc<SharedPlan>>,
-    /// The sls that do not, with those that they include.
+    /// The sls that do not compile, with those that they include.
     refused: HashSet<(String, String)>,
 }
 
@@ -503,8 +502,8 @@ impl SlsPlans {
         parts
     }
 
-    /// The plans to compare with the other side's. An sls that only this side is given is left out if the other side
-    /// has a part of it in an sls that does not compile: its states may have been there before.
+    /// The plans to compare with those of the other side. An sls that only this side has is left out if, on
+    /// the other side, an sls that does not compile includes a part of it: its states may be there as well.
     pub(crate) fn comparable(&self, other: &SlsPlans) -> Vec<Arc<SharedPlan>> {
         let plans = self.plans.iter().filter(|(run, plan)| {
             other.plans.contains_key(*run) || !plan.sls().any(|sls| other.refused.contains(&sls))

@@ -30,7 +30,7 @@ pub(super) fn reactions(states: &[Arc<PlannedState>], changed: usize) -> Vec<Rea
         *changes = true;
     }
     let mut found = Vec::new();
-    // A state can listen to one that runs later, so it is looked at until nothing is new.
+    // A state can listen to a later one, so this repeats until it finds nothing new.
     loop {
         let before = found.len();
         for (at, state) in states.iter().enumerate() {

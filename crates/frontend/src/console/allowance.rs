@@ -18,7 +18,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// True if there is room for a message of many; else it is left out.
+    /// True if there is room for a message. Otherwise it is left out.
     pub fn has_message(&self) -> bool {
         let has = self.messages.get() < MOST_MESSAGES;
         match has {
@@ -42,7 +42,7 @@ impl Allowance {
     }
 
     /// Take note of bytes that were said.
-    pub fn said(&self, bytes: usize) {
+    pub fn count(&self, bytes: usize) {
         self.bytes.set(self.bytes.get() + bytes);
     }
 
@@ -77,7 +77,7 @@ mod tests {
         let mut said = 0;
         for _ in 0..2_000 {
             if allowance.has_bytes() {
-                allowance.said(1 << 10);
+                allowance.count(1 << 10);
                 said += 1 << 10;
             }
         }

@@ -52,12 +52,15 @@ pub fn alone(message: &str) -> Result<String, Failure> {
 pub fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, String> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|failure| failure.to_string()),
-        Err(panicked) => Err(format!("this is a fault of mapstack: {}", said(&*panicked))),
+        Err(panicked) => Err(format!(
+            "this is a fault of mapstack: {}",
+            panic_message(&*panicked)
+        )),
     }
 }
 
 /// The message of a panic.
-fn said(panicked: &(dyn Any + Send)) -> String {
+fn panic_message(panicked: &(dyn Any + Send)) -> String {
     let text = panicked
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned());

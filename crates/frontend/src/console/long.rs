@@ -75,7 +75,7 @@ impl ProgressLine {
 /// The interval at which the line of [`shown_while`] changes.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// Do some work, and say meanwhile how far it is, on one line of a terminal that goes away with the end of the work.
+/// Do some work, and show its progress on one line of a terminal, which is erased at the end.
 /// `now` gives what is being done, how much of it is, and of how much if that is known.
 pub fn shown_while<T>(
     now: impl Fn() -> Option<(String, usize, Option<usize>)> + Sync,

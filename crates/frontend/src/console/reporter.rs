@@ -319,7 +319,7 @@ impl Reporter {
     }
 
     fn write(&self, message: &str) {
-        self.allowance.said(message.len());
+        self.allowance.count(message.len());
         // A closed standard error leaves nowhere to say it.
         let _ = writeln!(self.stderr(), "{message}");
     }

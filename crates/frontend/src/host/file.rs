@@ -1,4 +1,4 @@
-//! `file.*` that reads, and the filters that do. Nothing here writes.
+//! Functions of `file.*` and filters that read files. None of them writes.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -36,10 +36,10 @@ pub(crate) const TABLE: FunctionTable = &[
     ("is_text_file", is_text_file),
 ];
 
-/// A template's result is text; more than this in one file is a mistake.
+/// The largest file that is read, in bytes.
 const LARGEST: u64 = 32 << 20;
 
-/// Open a file that holds data: not a device, and not a pipe, which would wait for a writer.
+/// Open a regular file. A device has no end, and a pipe would wait for a writer.
 pub(crate) fn open(path: &Path) -> Result<File> {
     let failed = |e: std::io::Error| os_error(&e, path);
     let mut options = OpenOptions::new();
@@ -97,7 +97,7 @@ fn read(call: &Call) -> Result<Value> {
     Ok(content(Path::new(&path))?.into())
 }
 
-/// The text to search in; `None` where the reference says that nothing is found.
+/// The text to search; `None` for files in which the reference finds nothing.
 fn searched(path: &Path) -> Result<Option<String>> {
     if !path.exists() || path.is_dir() {
         return Ok(None);
@@ -112,7 +112,7 @@ fn contains(call: &Call) -> Result<Value> {
     let [given, wanted] = call.bind(["path", "text"])?;
     let wanted = required(wanted, call, "text")?.to_string();
     let text = searched(&path(given, call, "path")?)?;
-    // An empty file has no piece that anything could be in.
+    // The reference finds nothing in an empty file, not even an empty text.
     Ok(text
         .is_some_and(|text| !text.is_empty() && text.contains(wanted.trim()))
         .into())
@@ -138,7 +138,7 @@ fn contains_regex(call: &Call) -> Result<Value> {
     Ok(false.into())
 }
 
-/// Lines with what ends each, as Python has them: `\n`, `\r` or both.
+/// Lines with their ends, as Python splits them: `\n`, `\r` or both.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -221,7 +221,7 @@ fn readdir(call: &Call) -> Result<Value> {
             path.display()
         )));
     }
-    // The reference has them in the order of the disk.
+    // The reference does not sort them.
     let names = find::names_in(&path).map_err(|e| os_error(&e, &path))?;
     Ok([".".to_string(), "..".to_string()]
         .into_iter()

@@ -89,7 +89,7 @@ fn gpg((home, message): &Question) -> GpgAnswer {
     }
 }
 
-/// The messages that this process has decrypted: the same one is asked for by each minion and each state of the files.
+/// The messages that this process has decrypted: the same one is requested by each minion and each state of the files.
 static KNOWN: LazyLock<GpgAnswers> = LazyLock::new(GpgAnswers::default);
 
 /// Limit on the messages that are kept.

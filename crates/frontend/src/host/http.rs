@@ -175,7 +175,7 @@ fn request(given: &HttpArgs<'_>, url: &str) -> Result<Request<Vec<u8>>> {
     })
 }
 
-/// The headers of a request: those of the call, and what it says by other arguments.
+/// The headers of a request: the argument `headers` of the call, and headers from its other arguments.
 fn sent_headers(given: &HttpArgs<'_>, method: &str) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| match headers

@@ -1,4 +1,4 @@
-//! The machine at hand as an answer to calls out of templates, behind permissions.
+//! This machine as an answer to calls out of templates, behind permissions.
 //!
 //! `salt['cmd.run']`, `salt['file.read']` and filters such as `which` look at the machine that a
 //! template is rendered on. mapstack renders for a minion, which is another machine as a rule, so

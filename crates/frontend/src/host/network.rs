@@ -45,7 +45,7 @@ fn address(entry: Option<&nix::sys::socket::SockaddrStorage>) -> Option<IpAddr> 
     v4.or_else(|| entry.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
 }
 
-/// The interfaces with what is known of each (Salt: `salt.utils.network.interfaces`).
+/// The interfaces with what is known about each (Salt: `salt.utils.network.interfaces`).
 fn interfaces() -> Result<Map> {
     let mut all = Map::new();
     for entry in all_addresses()? {

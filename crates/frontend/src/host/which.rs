@@ -11,9 +11,9 @@ use crate::host::table::FunctionTable;
 
 pub(crate) const TABLE: FunctionTable = &[
     ("cmd.has_exec", |call| {
-        Ok((!asked(call, "cmd")?.is_none()).into())
+        Ok((!found(call, "cmd")?.is_none()).into())
     }),
-    ("cmd.which", |call| asked(call, "cmd")),
+    ("cmd.which", |call| found(call, "cmd")),
     ("cmd.which_bin", |call| {
         let [cmds] = call.bind(["cmds"])?;
         let cmds = required(cmds, call, "cmds")?;
@@ -25,10 +25,10 @@ pub(crate) const TABLE: FunctionTable = &[
             .find_map(which)
             .map_or(Value::None, Value::from))
     }),
-    ("which", |call| asked(call, "exe")),
+    ("which", |call| found(call, "exe")),
 ];
 
-fn asked(call: &Call, parameter: &str) -> Result<Value> {
+fn found(call: &Call, parameter: &str) -> Result<Value> {
     let [name] = call.bind([parameter])?;
     let name = required(name, call, parameter)?;
     Ok(name

@@ -98,12 +98,12 @@ fn external_directories(arguments: &Value, deployed: &Deployed, all: &mut Vec<Pa
     }
 }
 
-/// The subject that a text names. If it is a file and a key, the file is meant; of what lies below a root of the file server and
-/// one of the pillar, the file of the pillar.
+/// The subject that a text names. A name of both a file and a key is taken for the file. A file below both a
+/// root of the file server and one of the pillar is taken for a file of the pillar.
 ///
 /// # Errors
 /// It is nothing that can be asked about.
-pub fn asked(
+pub fn question_subject(
     given: &str,
     formulas: &[String],
     roots: &[String],
@@ -178,7 +178,7 @@ fn file(
         None => {
             let of_pillar = all.into_iter().map(|(_, root)| root);
             let all: Vec<String> = roots.iter().cloned().chain(of_pillar).collect();
-            let message = format!("{given} lies below none of the roots: {}", all.join(", "));
+            let message = format!("{given} is below none of the roots: {}", all.join(", "));
             Err(InputError::Usage(message))
         }
     }

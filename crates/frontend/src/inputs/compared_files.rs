@@ -259,7 +259,7 @@ impl<'s> NamedSide<'s> {
     }
 }
 
-/// The roots; without any, the directory at hand.
+/// The roots; without any, the current directory.
 pub(crate) fn or_here(roots: &[(String, PathBuf)]) -> &[(String, PathBuf)] {
     static HERE: LazyLock<[(String, PathBuf); 1]> =
         LazyLock::new(|| [("base".to_owned(), PathBuf::from("."))]);

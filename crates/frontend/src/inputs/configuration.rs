@@ -1,4 +1,5 @@
-//! Salt's own configuration behind the flags: what `--config` names, and what it says about files and minions.
+//! Salt's own configuration behind the flags: the file of `--config`, and the files and minions that it
+//! configures.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,8 +19,8 @@ use crate::inputs::read::{self as reading, shown};
 use crate::inputs::source::MinionSource;
 use crate::inputs::{InputError, WarningSink, id};
 
-/// The configuration that `--config` names, its warnings reported; else that of the estate at hand. A file whose name does not say
-/// whose it is belongs to `default`.
+/// The configuration that `--config` names, its warnings reported; else that of the current estate. A file whose name
+/// does not say whose it is belongs to `default`.
 pub fn read(
     files: &FileFlags,
     id: Option<&str>,
@@ -206,7 +207,7 @@ pub fn has_own_roots(config: Option<&Config>) -> bool {
     config.is_some_and(|config| config.is_set("file_roots") || config.is_set("fileserver_backend"))
 }
 
-/// The cache of the master whose configuration it is, unless flags say where minions are.
+/// The cache of the configured master, unless flags name minions.
 pub fn cache<'c>(config: Option<&'c Config>, facts: &FactFlags) -> Option<&'c str> {
     let config = config.filter(|config| config.kind() == Kind::Master)?;
     if facts.minion.is_some() || facts.minions.is_some() || !facts.platform.is_empty() {
@@ -260,7 +261,7 @@ pub fn cached(
     }
 }
 
-/// The cache is not where the master's configuration says that it is.
+/// The cache in the master's configuration does not exist.
 pub fn no_cache(directory: &str, what: &str) -> Error {
     let message = format!("{what}: no cache of minions in {directory}, the master's cachedir");
     Error::new(ErrorKind::Facts, message).note(

@@ -18,11 +18,11 @@ use crate::inputs::session::Session;
 use crate::inputs::state_facts::{Refused, top_options, wanted};
 use crate::inputs::{InputError, WarningSink};
 
-/// A minion and the lines of its files that are asked for.
+/// A minion and the lines of its files that are requested.
 pub struct ExplainedFile {
     /// The minion with its pillar.
     pub minion: Minion,
-    /// The files, each with the numbers of the lines that are asked for; all lines without one.
+    /// The files, each with the numbers of the lines that are requested; all lines without one.
     pub files: Vec<(FileLines, Vec<u64>)>,
     /// Files whose lines are not known, with the reason.
     pub unknown: Vec<(String, Content)>,
@@ -30,11 +30,11 @@ pub struct ExplainedFile {
     pub refused: Refused,
 }
 
-/// The file that is asked for, and the line.
+/// The file that is requested, and the line.
 struct FileLine {
     name: String,
     line: Option<u64>,
-    /// The template whose line is meant, if it is not that of the file itself.
+    /// The template whose line is explained, if it is not that of the file itself.
     template: Option<String>,
 }
 
@@ -67,7 +67,7 @@ fn split(given: &str) -> (&str, Option<u64>) {
 }
 
 impl ExplainedFile {
-    /// The name by which a file is asked for in place of a formula.
+    /// The name by which a file is requested in place of a formula.
     pub const NAME: &str = "file";
 
     /// True if a text in place of a formula names a file: an absolute path, a URL, or a file and a line.

@@ -16,20 +16,20 @@ use crate::inputs::{InputError, WarningSink};
 pub struct ExplainedHighstate {
     /// The minion with its pillar.
     pub minion: Minion,
-    /// The states that are asked for.
+    /// The states that are requested.
     pub states: ExplainedStates,
-    /// The ID that is asked for, and what is asked for below it.
+    /// The ID that is requested, and what is requested below it.
     pub asked: Option<(Key, Option<String>)>,
     engine: Engine,
     high: HighData,
 }
 
 impl ExplainedHighstate {
-    /// The name by which states are asked for in place of a formula.
+    /// The name by which states are requested in place of a formula.
     pub const NAME: &str = "highstate";
 
-    /// The states of the minion of flags: those that top files give, or those of some sls. They are those of an ID, if
-    /// one is asked for, with colons and what is asked for below it.
+    /// The states of the minion of flags: those that top files give, or those of some sls. If an ID is
+    /// requested, with arguments after colons, they are the states of this ID.
     ///
     /// # Errors
     /// Flags name no minion or more than one, something cannot be read, top files cannot be used, or the minion has no
@@ -128,7 +128,7 @@ fn found(
     })
 }
 
-/// The IDs of the states with a name that is asked for, by `name` or among `names`.
+/// The IDs of the states with a name that is requested, by `name` or among `names`.
 fn by_name(
     states: &Value,
     rest: &dyn Fn(&str) -> Option<Option<String>>,
@@ -156,14 +156,14 @@ fn by_name(
     named.collect()
 }
 
-/// An error about a state that the minion does not get, if there is one of the ID.
+/// An error about a state with the ID that the minion does not get, if it exists.
 fn of_others(
-    is_meant: &dyn Fn(&str) -> bool,
+    is_match: &dyn Fn(&str) -> bool,
     (gatherer, session, high): IdContext<'_>,
 ) -> Option<Error> {
     let id_of = |data: &Value| {
         let ids = data.as_map().into_iter().flatten().map(|(id, _)| id);
-        let meant = ids.map(ToString::to_string).filter(|id| is_meant(id));
+        let meant = ids.map(ToString::to_string).filter(|id| is_match(id));
         meant.max_by_key(String::len)
     };
     let minion = session.minion.id();
@@ -191,7 +191,7 @@ fn of_others(
             let place = Places::new(&session.engine, &alone.sls).place(sls, &[&id]);
             let message = format!("'{minion}' does not get '{id}', a state of the sls '{name}'");
             let error = Error::new(ErrorKind::Lookup, message).at(place).help(format!(
-                "no target that means the minion names the sls, and no sls that it gets includes it; \
+                "no target that matches the minion names the sls, and no sls that it gets includes it; \
                  --sls {name} explains its states nevertheless"
             ));
             found = Some((id, error));

@@ -25,10 +25,10 @@ pub struct ExplainedPillar {
 }
 
 impl ExplainedPillar {
-    /// The name by which a pillar is asked for in place of a formula.
+    /// The name by which a pillar is requested in place of a formula.
     pub const NAME: &str = "pillar";
 
-    /// The message where a pillar is asked for and none is compiled.
+    /// The message where a pillar is requested and none is compiled.
     pub(crate) const NOTHING_COMPILES: &str = "nothing says what compiles the pillar: give --config MASTER, a configuration that sets\n\
          pillar_roots, or name pillar_roots in .mapstack.yaml";
 
@@ -52,7 +52,7 @@ impl ExplainedPillar {
         };
         if input.facts.pillar.is_some() {
             let message =
-                "--pillar gives the pillar, so nothing is compiled that could be explained";
+                "--pillar gives the pillar, which is then not compiled and cannot be explained";
             return Err(InputError::Usage(message.into()));
         }
         let mut minion = minion(input, Configured::later(config.as_ref()), warn)?;
@@ -75,7 +75,7 @@ impl ExplainedPillar {
     }
 }
 
-/// True if the file server has a formula of the name by which a pillar is asked for.
+/// True if the file server has a formula of the name by which a pillar is requested.
 fn has_formula(input: &Input, config: Option<&Config>) -> bool {
     let served = Served::new(&input.files, config, None, &NoWarnings).ok();
     let env = input.files.saltenv.as_deref().unwrap_or("base");

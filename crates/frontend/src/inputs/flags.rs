@@ -104,7 +104,7 @@ pub struct Messages {
 /// The flags for values that are kept back.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SecretFlags {
-    /// Print secrets as they are: in messages, and where values are kept back
+    /// Print secrets in messages and in output that would mask them
     #[arg(long, global = true, help_heading = "Secrets")]
     pub show_secrets: bool,
     /// Values to mask: secrets (values under names such as password, and encrypted ones) or pillar (all values of
@@ -122,7 +122,7 @@ pub struct SecretFlags {
     /// Take values under keys of this pattern for secrets, too; repeatable
     #[arg(long, global = true, value_name = "PATTERN", help_heading = "Secrets")]
     pub secret: Vec<String>,
-    /// Take values under keys of this pattern for no secrets, whatever else says so; repeatable
+    /// Do not take values under keys of this pattern for secrets, even if another rule does; repeatable
     #[arg(long, global = true, value_name = "PATTERN", help_heading = "Secrets")]
     pub no_secret: Vec<String>,
     /// Print digests in place of numbers: equal in all runs with the same text
@@ -141,7 +141,7 @@ pub enum Mask {
 }
 
 impl SecretFlags {
-    /// Take the names that the `.mapstack.yaml` around the directory at hand has, beside those of the flags.
+    /// Take the names that the `.mapstack.yaml` around the current directory has, beside those of the flags.
     ///
     /// # Errors
     /// There is one that cannot be read.
@@ -169,7 +169,7 @@ impl SecretFlags {
         self.no_secret.iter().fold(policy, except)
     }
 
-    /// The values that are secret before anything is known of facts, and the marks in their place.
+    /// The values that are secret before anything is known about facts, and the marks in their place.
     pub fn secrets(&self) -> Secrets {
         let secrets = match &self.digest_salt {
             Some(salt) => Secrets::new(salt.as_bytes()),
@@ -225,7 +225,7 @@ pub enum ResultOf {
 /// The parts of what minions get.
 #[derive(Debug, Default, Args)]
 pub struct PartFlags {
-    /// Compare these parts alone: states (what they are told, and their order), files, pillar, maps
+    /// Compare only these parts: states (their arguments and order), files, pillar, maps
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     pub only: Vec<PartName>,
 }
@@ -233,9 +233,9 @@ pub struct PartFlags {
 /// A part of what minions get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PartName {
-    /// The arguments of states, and their order
+    /// Arguments and order of states
     States,
-    /// The files that states make
+    /// Managed files
     Files,
     /// The pillar
     Pillar,
@@ -260,10 +260,10 @@ impl PartFlags {
 /// The changes that count.
 #[derive(Debug, Default, Args)]
 pub struct ScopeFlags {
-    /// Only what is at and below a key, as in users:*:shell (repeatable)
+    /// Only values at and below a key, as in users:*:shell (repeatable)
     #[arg(long, value_name = "KEY")]
     pub get: Vec<String>,
-    /// Leave out what is at and below a key, as in users:*:shell (repeatable)
+    /// Leave out values at and below a key, as in users:*:shell (repeatable)
     #[arg(long, value_name = "KEY")]
     pub ignore: Vec<String>,
 }
@@ -303,13 +303,13 @@ pub struct WorkFlags {
 }
 
 impl WorkFlags {
-    /// The minions that are meant of some ids.
+    /// The selected minions of some ids.
     pub fn of(&self, mut ids: Vec<String>) -> Vec<String> {
         ids.retain(|id| self.shard.is_none_or(|shard| shard.has(id)));
         ids
     }
 
-    /// True if only some minions are meant.
+    /// True if only some minions are selected.
     pub fn names_some(&self) -> bool {
         self.target.is_given() || self.shard.is_some()
     }
@@ -361,7 +361,7 @@ pub struct FactFlags {
     /// The minion's options (YAML or JSON; - is stdin)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub opts: Option<PathBuf>,
-    /// The minion's id; with --minions the one that is meant
+    /// The minion's id; with --minions, the minion to use
     ///
     /// It is never a pattern.
     #[arg(long, value_parser = IdParser)]
@@ -377,13 +377,13 @@ pub struct FactFlags {
     /// A pillar that wins over the minion's, as in `state.apply pillar='{…}'` (YAML or JSON, a mapping)
     #[arg(long, value_name = "YAML", hide_short_help = true)]
     pub pillar_override: Option<String>,
-    /// The minions of the estate at hand, where no flag names others.
+    /// The minions of the current estate, where no flag names others.
     #[arg(skip)]
     pub found: Option<Arc<FoundMinions>>,
 }
 
 impl FactFlags {
-    /// True if files or platforms say which minions there are, so that those of the estate at hand are not meant.
+    /// True if flags name minions by files or platforms, so that those of the current estate are not used.
     fn name_others(&self) -> bool {
         let files = [&self.minion, &self.minions, &self.grains];
         files.iter().any(|file| file.is_some()) || !self.platform.is_empty()
@@ -409,7 +409,7 @@ impl FactFlags {
         }
     }
 
-    /// The minions of the estate at hand, if there are some.
+    /// The minions of the current estate, if there are some.
     pub fn of_estate(&self) -> Option<&Arc<FoundMinions>> {
         self.found.as_ref().filter(|found| !found.all.is_empty())
     }
@@ -572,7 +572,7 @@ impl Functions {
         [both.before, both.after]
     }
 
-    /// Take the mine from the master's cache that minions come from, if there is one and no flag names a mine.
+    /// Take the mine from the master's cache of the minions, unless a flag names a mine.
     pub fn find_mine(&mut self, facts: &FactFlags) {
         let is_cache = |path: &&PathBuf| matches!(Cache::open(path), Ok(Some(_)));
         if self.mine.is_none() {
@@ -653,13 +653,13 @@ pub struct FileFlags {
     /// PATH is the place of the folder on a master or minion: templates that name files by that path read them here.
     #[arg(long, value_name = "PATH=DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub deployed: Vec<String>,
-    /// The project in the directory at hand, where no flag and no configuration names one.
+    /// The project in the current directory, where no flag and no configuration names one.
     #[arg(skip)]
     pub project: Option<Project>,
 }
 
 impl FileFlags {
-    /// True if the checkout at hand is an estate with a pillar, and no flag says that something else is meant.
+    /// True if the current checkout is an estate with a pillar, and no flag says that something else is meant.
     pub fn is_estate_with_pillar(&self) -> bool {
         let project = self.project.as_ref();
         project.is_some_and(|project| project.estate.is_some() && !project.pillar_roots.is_empty())
@@ -672,7 +672,7 @@ impl FileFlags {
         estate.is_none_or(|estate| estate.missing_pillars.is_empty() && !estate.has_trial_pillar)
     }
 
-    /// True if the checkout at hand is an estate about which no file says anything.
+    /// True if the current checkout is an estate about which no file says anything.
     pub fn is_found(&self) -> bool {
         let estate = self
             .project
@@ -681,7 +681,7 @@ impl FileFlags {
         estate.is_some_and(|estate| estate.found.is_some())
     }
 
-    /// True if the roots of the checkout at hand lie in one of some directories, which is not a root itself.
+    /// True if one of some directories, none of which is a root, contains the roots of the current checkout.
     pub fn has_roots_inside(&self, directories: &[&Path]) -> bool {
         let roots = self.project.iter().flat_map(|project| &project.roots);
         let roots: Vec<PathBuf> = roots
@@ -696,14 +696,14 @@ impl FileFlags {
             })
     }
 
-    /// True if the checkout at hand is an estate.
+    /// True if the current checkout is an estate.
     pub fn is_estate(&self) -> bool {
         let project = self.project.as_ref();
         project.is_some_and(|project| project.estate.is_some())
     }
 }
 
-/// Take what flags do not say from the project around the directory at hand, if there is one.
+/// Complete the flags from the project around the current directory, if any.
 ///
 /// # Errors
 /// The project cannot be read.
@@ -797,7 +797,7 @@ pub struct Merging {
     /// Merge strategy of layers that name none: smart, recurse, overwrite, aggregate, list, none
     #[arg(long, value_name = "STRATEGY")]
     pub default_merge_strategy: Option<String>,
-    /// Append the lists of layers that do not say
+    /// Append the lists of layers that do not set merge_lists
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub default_merge_lists: Option<String>,
     /// Merge strategy of config.get: recurse, overwrite
@@ -816,7 +816,7 @@ impl Layering {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Layering")]
 pub struct Layering {
-    /// Source definitions, earlier ones weaker (repeatable)
+    /// Source definitions, later ones win (repeatable)
     #[arg(long, value_name = "SOURCE")]
     pub sources: Vec<String>,
     #[command(flatten)]

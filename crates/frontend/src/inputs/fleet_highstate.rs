@@ -45,7 +45,7 @@ struct MinionHighstate {
 /// Compiles the states of minions, whose pillars are compiled first.
 struct StatesOf<'s> {
     gatherer: Gatherer<'s>,
-    /// The maker of files, if they are asked for.
+    /// The maker of files, if they are requested.
     files: Option<SharedFiles<'s>>,
     engine: &'s Engine,
     pillars: Option<&'s ConfiguredPillars>,
@@ -79,7 +79,7 @@ impl<'s> StatesOf<'s> {
         self
     }
 
-    fn look(&self, minion: &Minion) -> MinionHighstate {
+    fn highstate(&self, minion: &Minion) -> MinionHighstate {
         let mut minion = self.engine.with_tree_grains(minion).into_owned();
         let states = give_pillar(&mut minion, self.pillars, &self.changes);
         let states = states.and_then(|()| self.states(&minion));
@@ -107,7 +107,7 @@ impl<'s> StatesOf<'s> {
 }
 
 impl FleetHighstate {
-    /// The states of the minions of flags, and the files that they make if these are asked for.
+    /// The states of the minions of flags, and the files that they make if these are requested.
     ///
     /// # Errors
     /// Flags name no minion or no files, or some that cannot be read.
@@ -159,7 +159,7 @@ impl FleetHighstate {
         };
         std::thread::scope(|scope| {
             let work = |id: &String| -> Result<MinionHighstate, Error> {
-                Ok(states.look(&minions.read(id)?))
+                Ok(states.highstate(&minions.read(id)?))
             };
             for (id, made) in ids.iter().zip(ordered(scope, ids.iter(), pace, work)) {
                 all.add(id, made, masking);

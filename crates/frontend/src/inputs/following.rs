@@ -76,7 +76,7 @@ impl<'f> FollowedMinions<'f> {
             return Err(selects_none(work.plan.select(), work.minions, work.ids));
         }
         let results = fleet_state.results();
-        results.for_each(|data| work.scope.look(&data));
+        results.for_each(|data| work.scope.note_keys(&data));
         work.scope.check()?;
         Ok(FollowedMinions {
             watched,
@@ -130,7 +130,7 @@ impl<'f> FollowedMinions<'f> {
         Ok(Some(step))
     }
 
-    /// Compare the state at hand with the next one, which is the state of all minions from then on.
+    /// Compare the current state with the next one, which is the state of all minions from then on.
     fn compare(&mut self, states: &States) -> Result<FollowedChange, InputError> {
         let fleets = states.fleets(&self.work.plan)?;
         let [before, after] = &fleets;

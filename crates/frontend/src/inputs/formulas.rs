@@ -44,8 +44,8 @@ pub fn layered(engine: &Engine, saltenv: &str) -> Result<Vec<String>, Error> {
     Ok(found.into_iter().collect())
 }
 
-/// The formulas to compare in two states of the files: those given, each of which is in one of them, or all that have
-/// a configuration in one of them; there may be none if pillars are compared.
+/// The formulas to compare in two states of the files: the named ones, each of which one side must have, or
+/// all with a configuration on one side. The list may be empty if pillars are compared.
 ///
 /// # Errors
 /// The formula does not exist, or no formula was found.
@@ -88,7 +88,7 @@ pub fn others(engine: &Engine, saltenv: &str) -> Result<BTreeSet<String>, Error>
     Ok(&with_states - &all(engine, saltenv)?)
 }
 
-/// The formulas that are meant: those given, each of which there is, or all there are.
+/// The selected formulas: the named ones, which must exist, or all.
 ///
 /// # Errors
 /// The formula does not exist, or no formula was found.
@@ -227,7 +227,7 @@ pub fn served(
     Ok(wanted)
 }
 
-/// True if a name can be a formula's; the linter says what is wrong with others.
+/// True if a formula can have the name; the linter reports other names.
 fn is_folder(name: &str) -> bool {
     !name.trim_start_matches("./").contains('/')
         && !matches!(name, "" | "." | "..")

@@ -42,7 +42,7 @@ pub fn engine(
     }
     let permissions =
         Permissions::parse(&given.allow).map_err(|e| InputError::Usage(format!("--allow: {e}")))?;
-    // Without permissions it answers nothing, and says which one a call needs.
+    // Without permissions it answers no call, and names the permission that a call needs.
     let engine = Engine::new(Absent::new(files, &given.absent))
         .with_limits(limits(given.limits, memory))
         .with_policy(given.policy.clone())

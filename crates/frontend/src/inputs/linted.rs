@@ -68,7 +68,7 @@ fn config_for(
     configuration::read(files, None, asks.then_some(Kind::Master), warn)
 }
 
-/// The states of what is served, if it is an estate: the checkout at hand is one, or there is a top file.
+/// The states of what is served, if it is an estate: the current checkout is one, or there is a top file.
 fn estate_states(
     engine: &Engine,
     saltenv: &str,

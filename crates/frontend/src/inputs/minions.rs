@@ -181,11 +181,11 @@ fn check_stdin<'f>(
     }
 }
 
-/// The minions that are meant, each as far as it could be read.
+/// The selected minions, each as far as it could be read.
 pub struct SelectedMinions {
     /// The minions.
     pub minions: Vec<(String, Result<Minion, Error>)>,
-    /// True if several were meant, even if there is one.
+    /// True if the flags can select several minions, even if they select one.
     pub many: bool,
 }
 
@@ -273,7 +273,7 @@ pub fn minions<'c>(
 }
 
 impl SelectedMinions {
-    /// Only those of which `--select` is true, and those that could not be read.
+    /// Keep the minions for which `--select` is true, and those that could not be read.
     ///
     /// # Errors
     /// The condition fails for one, or it is true of none.
@@ -401,7 +401,7 @@ impl<'f> MinionStream<'f> {
         })
     }
 
-    /// The same, or every platform if nothing says which minions are meant.
+    /// The same, or every platform if nothing says which minions are selected.
     ///
     /// # Errors
     /// As for [`minions`].
@@ -438,7 +438,7 @@ impl<'f> MinionStream<'f> {
         Self::list_or_platforms(&input.facts, &work.target, by, &input.other_files(), warn)
     }
 
-    /// Only those of which a condition is true, and those that cannot be read.
+    /// Keep the minions for which a condition is true, and those that cannot be read.
     ///
     /// # Errors
     /// The condition fails for one, or it is true of none.

@@ -86,7 +86,7 @@ mod unserved_files;
 mod wanted_parts;
 mod watched;
 
-pub use asked::{PillarPlaces, asked};
+pub use asked::{PillarPlaces, question_subject};
 pub use brief::brief;
 pub use explained_file::ExplainedFile;
 pub use explained_highstate::ExplainedHighstate;

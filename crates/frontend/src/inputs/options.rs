@@ -1,4 +1,4 @@
-//! Flags that do not say where files lie.
+//! Flags without paths.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::inputs::flags::Input;
 use crate::inputs::read::read;
 use crate::inputs::served::root_flags;
 
-/// A digest of all that flags and a configuration say, with `others` that the caller knows of: equal on machines that
-/// are asked for the same, where files lie elsewhere. The content of files that are named one by one counts, except for
-/// that of standard input.
+/// A digest of all that flags and a configuration say, with `others` that the caller knows of: equal on
+/// machines that are asked for the same, where files lie elsewhere. The content of files that are named one
+/// by one is part of it, except for standard input.
 ///
 /// # Errors
 /// A file cannot be read.

@@ -1,7 +1,7 @@
 //! The directory that compared directories are copies of.
 //!
 //! A state that is a directory has the roots at the same paths below it as they have below the origin. Roots that are
-//! relative have the directory at hand for that. Those of a master's configuration are absolute.
+//! relative have the current directory for that. Those of a master's configuration are absolute.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl CommonRoot {
     /// - the work tree of the roots' repository, if another checkout is compared with it,
     /// - the directory that the roots have in common, which is the root itself if there is one alone.
     ///
-    /// Relative roots have the directory at hand, as [`of_relative`](Self::of_relative) says.
+    /// Relative roots have the current directory, as [`of_relative`](Self::of_relative) says.
     ///
     /// # Errors
     /// There is none.
@@ -71,8 +71,8 @@ impl CommonRoot {
         )))
     }
 
-    /// The origin of relative roots: the directory at hand. If none of the compared directories has a root at the same path
-    /// below it, and one of them has all roots below itself, it is that one.
+    /// The origin of relative roots: the current directory. If no compared directory has a root at the same
+    /// path below it, it is the compared directory that contains all roots, if one does.
     fn of_relative(roots: &[(String, PathBuf)], directories: &[&Path]) -> Self {
         let here = CommonRoot(".".into());
         let has_root = |directory: &&Path| {
@@ -158,7 +158,7 @@ fn work_tree(_: &[PathBuf]) -> Option<PathBuf> {
     None
 }
 
-/// A path from the top, without `..`. What is not there has one as well.
+/// A path from the top, without `..`. What does not exist has one as well.
 fn absolute(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     normpath(&whole.to_string_lossy()).into()

@@ -113,7 +113,7 @@ impl ConfiguredPillars {
         ConfiguredPillars::noted(config, EngineFlags { files, functions }, memory, warn, None)
     }
 
-    /// The same, where all that is seen of their files is noted, if it is asked for.
+    /// The same pillars, which can record every access to their files.
     ///
     /// # Errors
     /// As for [`of`](Self::of).
@@ -201,7 +201,7 @@ impl ConfiguredPillars {
         self
     }
 
-    /// Let minions share so many bytes of results; see [`Master::with_memory`].
+    /// Let minions share this many bytes of results; see [`Master::with_memory`].
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.master = self.master.with_memory(bytes);
@@ -243,8 +243,8 @@ impl ConfiguredPillars {
         self
     }
 
-    /// Compiles the pillar of a minion as flags change it, and says of which files it is made. A pillar that the minion
-    /// was given with stays.
+    /// Compiles the pillar of a minion with the changes of flags, and reports the files that it uses. A
+    /// pillar that the minion was given with stays.
     pub fn noting(
         &self,
         changes: Vec<(String, Value)>,
@@ -368,7 +368,7 @@ impl ConfiguredPillars {
     }
 }
 
-/// The configuration that compiles pillars, if there is one: the one given, or what the project says.
+/// The configuration that compiles pillars, if there is one: the given one, or that of the project.
 ///
 /// # Errors
 /// A root of the project is not text.

@@ -69,12 +69,12 @@ impl Plan {
         Ok(())
     }
 
-    /// The formulas, in the order of what is computed: once more those of which other variables are compared.
+    /// The formulas, in the order of what is computed: and again those with other compared variables.
     pub fn names(&self) -> Vec<String> {
         self.formulas.iter().chain(&self.others).cloned().collect()
     }
 
-    /// Remember about so many bytes for each formula.
+    /// Remember about this many bytes for each formula.
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
         self

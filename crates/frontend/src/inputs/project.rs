@@ -1,4 +1,4 @@
-//! The project around the directory at hand: which roots there are when no flag and no configuration says.
+//! The project around the current directory: which roots there are when no flag and no configuration says.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(crate) struct ProjectFile {
 pub struct Estate {
     /// The options of its master.
     pub config: Config,
-    /// The folders and what they were taken for, a line; nothing where the project's file says it.
+    /// A line with the folders and their purpose; `None` if the project's file names them.
     pub found: Option<String>,
     /// Remarks on choices and on missing parts, and how to name them; a sentence each.
     pub notes: Vec<String>,
@@ -96,7 +96,7 @@ impl Project {
         Self::around(Path::new("."))
     }
 
-    /// The content of the nearest `.mapstack.yaml`, if there is one, without a look at the checkout.
+    /// The content of the nearest `.mapstack.yaml`, if any. The checkout is not searched.
     ///
     /// # Errors
     /// It cannot be read, or names a path that its directory lacks.
@@ -415,7 +415,7 @@ impl Project {
         }
         if let (Some(config), false) = (config, deployment.missing.is_empty()) {
             notes.push(format!(
-                "{} serves {}, and nothing in the checkout is deployed there; `deployed` in .mapstack.yaml says what is",
+                "{} serves {}, but no folder of the checkout is known for it; name one by `deployed` in .mapstack.yaml",
                 self.below(config).display(),
                 deployment.missing.join(", ")
             ));
@@ -428,7 +428,7 @@ impl Project {
         }
         if !self.absent.is_empty() {
             notes.push(format!(
-                "empty where they are missing, as .mapstack.yaml says: {}",
+                "empty if missing (`absent` in .mapstack.yaml): {}",
                 self.absent.join(", ")
             ));
         }
@@ -501,7 +501,8 @@ impl Project {
     }
 }
 
-/// A directory and those above it in its git work tree: outside of one, what lies above is not the user's project.
+/// A directory and those above it in its git work tree: outside of one, directories above do not belong to
+/// the user's project.
 fn levels(directory: &Path, real: &Path) -> Vec<PathBuf> {
     let has_git = |above: &Path| above.join(".git").exists();
     let levels = real.ancestors().position(has_git).unwrap_or(0);
@@ -516,7 +517,7 @@ fn levels(directory: &Path, real: &Path) -> Vec<PathBuf> {
     shown
 }
 
-/// True if a directory, so many levels above another, is within a root of the layout of one further above.
+/// True if a directory, this many levels above another, is within a root of the layout of one further above.
 fn is_part(from: &Path, level: usize, layout: &Layout, inner: usize) -> bool {
     let above = |level: usize| from.ancestors().nth(level);
     let (Some(outer), Some(inner)) = (above(level), above(inner)) else {
@@ -731,10 +732,10 @@ mod tests {
         let warned: Vec<&str> = warnings.map(|warning| &*warning.message).collect();
         assert_eq!(
             warned,
-            ["`include` names /etc/hostname, which lies outside of the checkout"]
+            ["`include` names /etc/hostname, which is outside of the checkout"]
         );
         assert!(
-            estate.notes[0].contains("serves /srv/formulas/ntp, and nothing"),
+            estate.notes[0].contains("serves /srv/formulas/ntp, but no folder"),
             "{:?}",
             estate.notes
         );
@@ -887,15 +888,15 @@ mod tests {
             ("root: .", ":1:1: unknown key 'root'; did you mean 'roots'?"),
             (
                 "roots: ..",
-                "'..' is not there, or not below the directory of the file",
+                "'..' does not exist, or is not below the directory of the file",
             ),
             (
                 "stubs: /etc/passwd",
-                "'/etc/passwd' is not there, or not below the directory of the file",
+                "'/etc/passwd' does not exist, or is not below the directory of the file",
             ),
             (
                 "minions: nowhere",
-                "'nowhere' is not there, or not below the directory of the file",
+                "'nowhere' does not exist, or is not below the directory of the file",
             ),
             ("minions: 3", ":1:10: this is an integer, not a path"),
             (
@@ -905,7 +906,7 @@ mod tests {
             ("minions: {platform: debain-12}", "did you mean debian-12?"),
             (
                 "minions: {from: ../x/*.sls}",
-                "'../x' is not there, or not below the directory of the file",
+                "'../x' does not exist, or is not below the directory of the file",
             ),
             ("minions: {grains_from: grains}", "expected `pillar:KEY`"),
             (

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mapstack::loader::{Fetched, FileServer, SaltPath};
 
-/// Take the files out of a list that one state has under one name and the other under another, with both names. A content
+/// Take renamed files out of a list, with their names on both sides. A content
 /// that several of them have tells nothing.
 pub(crate) fn take(paths: &mut Vec<String>, states: [&dyn FileServer; 2]) -> Vec<(String, String)> {
     let mut by_content: HashMap<Arc<[u8]>, [Vec<String>; 2]> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The message about a `--select` that means no minion.
+//! The message about a `--select` that matches no minion.
 
 use std::collections::BTreeSet;
 

@@ -140,7 +140,7 @@ fn configured(
     if !config.is_set("file_roots") && missing.len() == roots.directories("base").len() {
         if !config.is_set("fileserver_backend") {
             return Err(InputError::Usage(format!(
-                "{} sets no file_roots, and what is built in is not there ({}):\n\
+                "{} sets no file_roots, and the built-in ones do not exist ({}):\n\
                  say where the file server's files are with --root DIR",
                 config.path(),
                 missing
@@ -231,7 +231,7 @@ pub fn flag_options(files: &FileFlags) -> Vec<(&'static str, Value, &'static str
     flags
 }
 
-/// The saltenvs and directories that are served; the directory at hand, if nothing says.
+/// The saltenvs and directories that are served; the current directory, if nothing says.
 pub(crate) fn roots(
     files: &FileFlags,
     config: Option<&Config>,

@@ -145,7 +145,7 @@ impl Session {
         Ok(found.with_variable(result.var.as_deref()))
     }
 
-    /// Warn of what lies in the folder of a formula and is not served, so that no result is made of it.
+    /// Warn about files in the folder of a formula that are not served, since no result uses them.
     ///
     /// # Errors
     /// Warnings are errors, or the folder cannot be listed.

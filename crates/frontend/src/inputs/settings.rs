@@ -193,7 +193,8 @@ impl Reader<'_> {
             return Err(self.refused(marks, value, format!("this is {what}, not a path")));
         };
         project.inside(text).ok_or_else(|| {
-            let message = format!("'{text}' is not there, or not below the directory of the file");
+            let message =
+                format!("'{text}' does not exist, or is not below the directory of the file");
             self.refused(marks, value, message)
         })
     }
@@ -214,7 +215,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The folders of a path, or of a pattern such as `formulas/*`, of which there is at least one.
+    /// The folders of a path, or of a pattern such as `formulas/*`. At least one must exist.
     fn folders(
         &self,
         project: &Project,
@@ -324,7 +325,7 @@ impl Reader<'_> {
         Ok(assumed)
     }
 
-    /// The error for a key that there is not.
+    /// The error for a key that does not exist.
     fn unknown(&self, name: &str, mark: Option<yaml::Mark>, keys: &[&str]) -> InputError {
         let near = nearest(name, keys)
             .map(|near| format!("; did you mean '{near}'?"))

@@ -1,4 +1,4 @@
-//! `--minions` and `--platform`: the minions there are, and those that are meant.
+//! `--minions` and `--platform`: all minions, and the selected ones.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -85,7 +85,7 @@ impl MinionSource {
         Ok(source)
     }
 
-    /// The minions of the estate at hand.
+    /// The minions of the current estate.
     pub fn of_estate(found: &FoundMinions) -> Self {
         MinionSource {
             name: "the minions of this checkout (`mapstack minions` lists them)".into(),
@@ -120,7 +120,7 @@ impl MinionSource {
         }
     }
 
-    /// The ids that are meant, of which there is at least one for a glob or an id.
+    /// The selected ids. A glob or an id must select at least one.
     pub fn chosen_ids(&self, chosen: Choice<'_>) -> Result<Vec<String>, InputError> {
         let mut ids = self.ids()?;
         match chosen {
@@ -143,7 +143,7 @@ impl MinionSource {
 
     /// One of the minions that were listed.
     pub fn read(&self, id: &str) -> Result<Minion, Error> {
-        // One that vanishes while others are read is one with nothing.
+        // A file that is removed while others are read counts as empty.
         let minion = self.minions.minion(id)?.unwrap_or_else(|| Minion::new(id));
         match &self.grains {
             Some(given) => given.over(minion),
@@ -272,8 +272,8 @@ fn named_platforms(name: &str) -> Result<Vec<&'static Platform>, InputError> {
         return Ok(vec![found]);
     };
     let fnmatch = Fnmatch::new(pattern);
-    let is_meant = |platform: &&Platform| fnmatch.matches(platform.name);
-    let found: Vec<_> = platforms::all().iter().filter(is_meant).collect();
+    let is_match = |platform: &&Platform| fnmatch.matches(platform.name);
+    let found: Vec<_> = platforms::all().iter().filter(is_match).collect();
     if found.is_empty() {
         let name = shortened(name);
         return Err(InputError::Usage(format!(

@@ -279,7 +279,7 @@ impl States {
         }
     }
 
-    /// Plan to compare formulas: those given, or all; and what states do, unless other parts are wanted.
+    /// Plan to compare formulas: the named ones or all, and states, unless other parts are selected.
     ///
     /// # Errors
     /// The formula does not exist; or nothing was found that could be compared.
@@ -321,8 +321,8 @@ impl States {
         Ok(())
     }
 
-    /// The states that minions run: those of top files if there are any in one of the states, or else those of each sls
-    /// of the formulas; nothing if there are none of either.
+    /// The states that minions run: those of top files if one side has any, or else those of each sls of the
+    /// formulas; `None` without both.
     fn wanted_states(
         &self,
         saltenv: &str,
@@ -375,7 +375,7 @@ impl States {
         ])
     }
 
-    /// The work on one state of the files, as it is done on both of these.
+    /// The work on one of the two states of the files.
     ///
     /// # Errors
     /// As [`Plan::fleet`].

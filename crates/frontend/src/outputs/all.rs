@@ -29,7 +29,7 @@ pub struct OutputError {
 
 /// A sink for the minions of a fleet, in order.
 pub trait Output {
-    /// Take one, with its report if there is more to say than what is shown.
+    /// Take the result of a minion, with its report if it has messages.
     ///
     /// # Errors
     /// It cannot be written.
@@ -74,7 +74,7 @@ impl Output for Sink<'_> {
 pub struct MinionResult {
     /// The shown part.
     pub shown: ShownMinion,
-    /// The report, if there is more to say than what is shown.
+    /// The report, if it has messages.
     pub report: Option<Report>,
 }
 

@@ -10,7 +10,7 @@ use mapstack_convert::{Formula, Proposal};
 use crate::outputs::Replacement;
 use crate::outputs::file::of_file;
 
-/// Write what a proposal has into the folder of its formula, all of it or nothing.
+/// Write the files of a proposal into the folder of its formula: all of them or none.
 ///
 /// # Errors
 /// A path leads out of the folder or through a link, a file changed since it was read, or one cannot be written. What was
@@ -80,7 +80,7 @@ fn check(directory: &Path, path: &str, formula: &Formula) -> io::Result<()> {
         (Ok(now), Some(read)) if now == **read => Ok(()),
         (Err(e), None) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         (Err(e), _) => Err(e),
-        (Ok(_), _) => refused("it is not what it was when it was read"),
+        (Ok(_), _) => refused("it changed after it was read"),
     }
 }
 
@@ -233,7 +233,10 @@ mod tests {
         fs::write(home.path().join("map.jinja"), "meanwhile").unwrap();
         let proposal = Proposal::default().writing("map.jinja", "new");
         let error = write_proposal(home.path(), &formula, &proposal).unwrap_err();
-        assert!(error.to_string().contains("not what it was"), "{error}");
+        assert!(
+            error.to_string().contains("changed after it was read"),
+            "{error}"
+        );
         assert_eq!(
             fs::read_to_string(home.path().join("map.jinja")).unwrap(),
             "meanwhile"

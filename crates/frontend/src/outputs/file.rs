@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// # Errors
-/// The file cannot be written, or a link leads nowhere. The old file stays as it was.
+/// The file cannot be written, or a link is broken. The old file stays as it was.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     let mut replacement = Replacement::new(file)?;
     replacement.write_all(text.as_bytes())?;
@@ -51,7 +51,7 @@ pub(crate) fn of_file(file: &Path, e: &io::Error) -> io::Error {
 pub struct Replacement(Destination);
 
 enum Destination {
-    /// Beside the file that is there, with its permissions if there is one.
+    /// A temporary file next to the existing one, with its permissions.
     Beside {
         written: tempfile::NamedTempFile<fs::File>,
         real: PathBuf,
@@ -65,7 +65,7 @@ impl Replacement {
     /// Begin a replacement, of which nothing is written yet.
     ///
     /// # Errors
-    /// No file can be made beside the one that is there, or a link leads nowhere.
+    /// No file can be made next to the existing one, or a link is broken.
     pub fn new(file: &Path) -> io::Result<Self> {
         let there = match fs::metadata(file) {
             // The name of such a file need not be a path that can be replaced: `/dev/stdout` is a pipe without one.
@@ -104,7 +104,7 @@ impl Replacement {
         }))
     }
 
-    /// Put all that was written in the place of the file.
+    /// Put all that was written in place of the file.
     ///
     /// # Errors
     /// The file cannot be replaced, and stays as it was.

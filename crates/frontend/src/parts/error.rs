@@ -82,7 +82,7 @@ pub enum PartError {
         /// The part.
         part: String,
     },
-    /// Parts that are not there.
+    /// Parts that do not exist.
     #[error("parts are missing: {0}")]
     Missing(String),
 }

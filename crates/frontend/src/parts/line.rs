@@ -114,7 +114,7 @@ impl KeptResult {
         }
     }
 
-    /// The shown part, where there are so many tasks.
+    /// The shown part, where there are this many tasks.
     pub fn shown(self, tasks: usize) -> Result<ShownMinion, String> {
         let decoded = |text: String| -> Result<Value, String> {
             let bytes = BASE64_STANDARD.decode(text).map_err(|e| e.to_string())?;
@@ -167,7 +167,7 @@ impl MessageNumbers {
 pub struct End {
     /// The number of minions of the part.
     pub(crate) minions: usize,
-    /// Of each key that was asked for, whether a result has it, and why the first that lacks it does.
+    /// Of each key that was requested, whether a result has it, and why the first that lacks it does.
     pub(crate) keys: Vec<(bool, Option<ResultWithoutKey>)>,
     /// The names of the minions' grains, if none of them is selected.
     pub(crate) grains: Vec<String>,
@@ -176,7 +176,7 @@ pub struct End {
 }
 
 impl End {
-    /// The facts about keys that were asked for, the names of the minions' grains if none of them is selected, and
+    /// The facts about keys that were requested, the names of the minions' grains if none of them is selected, and
     /// what was seen of the file servers.
     pub fn new(
         keys: Vec<(bool, Option<MissingKey>)>,

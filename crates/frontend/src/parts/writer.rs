@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 
 use crate::parts::line::{End, FORMAT, Header, KeptResult, MessageNumbers, PartLine, Record, Run};
 
-/// Writes the minions of a part to the file `K-of-N.part`, which is there as soon as it is whole.
+/// Writes the minions of a part to the file `K-of-N.part`, which appears once it is complete.
 pub struct PartWriter<'e> {
     file: PathBuf,
     out: BufWriter<Replacement>,
     digest: Sha256,
-    /// The positions of the minions that are to come, the next one last.
+    /// The positions of the remaining minions, the next one last.
     positions: Vec<usize>,
     minions: usize,
     /// The number of each message, by its digest.
@@ -28,8 +28,8 @@ pub struct PartWriter<'e> {
 }
 
 impl<'e> PartWriter<'e> {
-    /// Begin the file of a part in a directory, where `ids` are those of all minions of the fleet. What is known only
-    /// when all minions are done comes from `end`, which gets whether any of them is selected.
+    /// Begin the file of a part in a directory. `ids` has all minions of the fleet. `end` makes the last line
+    /// once all minions are done; its argument is true if any of them is selected.
     ///
     /// # Errors
     /// The directory cannot be made, or the file cannot be written.
@@ -90,8 +90,8 @@ impl<'e> PartWriter<'e> {
         }))
     }
 
-    /// The record of a report; new messages are written before it.
-    fn said(&mut self, report: &Report) -> io::Result<MessageNumbers> {
+    /// The numbers of the messages of a report; new messages are written first.
+    fn message_numbers(&mut self, report: &Report) -> io::Result<MessageNumbers> {
         let known = &mut self.messages;
         let mut fresh = Vec::new();
         let mut failed = None;
@@ -122,7 +122,9 @@ impl<'e> PartWriter<'e> {
 
 impl Output for PartWriter<'_> {
     fn put(&mut self, id: &str, shown: ShownMinion, report: Option<&Report>) -> io::Result<()> {
-        let said = report.map(|report| self.said(report)).transpose()?;
+        let said = report
+            .map(|report| self.message_numbers(report))
+            .transpose()?;
         self.selects_any = true;
         self.record(id, Some(KeptResult::of(shown)), said)
     }
@@ -135,7 +137,7 @@ impl Output for PartWriter<'_> {
         Some(0)
     }
 
-    /// A part that is not whole leaves no file, and the one that may be there as it is.
+    /// Complete the file. An incomplete part leaves no file, and an older file stays unchanged.
     fn finish(mut self: Box<Self>, are_all: bool) -> io::Result<()> {
         if !are_all || !self.positions.is_empty() {
             return Ok(());

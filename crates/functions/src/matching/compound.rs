@@ -130,8 +130,8 @@ impl Matcher<'_, '_> {
         let delimiter = word.delimiter.unwrap_or(":");
         let bool = |answer: bool| Some(MatchResult::Bool(answer));
         let pattern = word.pattern;
-        if let Some(is_meant) = self.of_tree(word, whole)? {
-            return Ok(bool(is_meant));
+        if let Some(is_match) = self.of_tree(word, whole)? {
+            return Ok(bool(is_match));
         }
         Ok(match word.engine {
             None => bool(self.glob(whole)),

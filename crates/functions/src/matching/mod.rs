@@ -1,8 +1,6 @@
-//! `match.*`: whether the minion is one that a target means (Salt: `salt.modules.match`,
-//! `salt.matchers`).
+//! `match.*`: targets that match the minion or not (Salt: `salt.modules.match`, `salt.matchers`).
 //!
-//! The reference's matchers never raise: what goes wrong is logged, and the answer is false. Here it
-//! is a warning.
+//! The reference's matchers never raise: they log an error and return false. Here the error is a warning.
 
 mod compound;
 mod expression;
@@ -403,10 +401,10 @@ impl<'m, 'r> Matcher<'m, 'r> {
     }
 }
 
-/// The way to match the keys of a table.
+/// The matcher for the keys of a table.
 struct Targets {
     kind: Obj,
-    /// Given as the second argument, whatever that means to the matcher.
+    /// The second argument, which each matcher reads in its own way.
     id: Option<Obj>,
 }
 

@@ -60,9 +60,9 @@ pub fn confirm_top(
     };
     let target = target.to_value();
     if tree.tree_memo().has_matchers(tree)
-        && let Some(is_meant) = by_own_matcher(run, tree, vm, name, &target)?
+        && let Some(is_match) = by_own_matcher(run, tree, vm, name, &target)?
     {
-        return Ok(is_meant);
+        return Ok(is_match);
     }
     let text = || match &target {
         Value::Str(text) => Ok(text),
@@ -91,7 +91,7 @@ pub fn confirm_top(
         "resource" => Ok(matcher.resource(text()?)),
         // The reference asks a library that hardly any master has, and says no without it.
         "range" => {
-            matcher.warn("the matcher 'range' asks a server, so it means no minion here");
+            matcher.warn("the matcher 'range' asks a server, so it matches no minion here");
             Ok(false)
         }
         name => Err(no_matcher(run, name)),
@@ -99,7 +99,7 @@ pub fn confirm_top(
 }
 
 /// True if the minion is one that a nodegroup's target means, for who asks a master (Salt: `CkMinions.check_minions`). A
-/// target that cannot be read is a warning, and means no minion.
+/// target that cannot be read is a warning, and matches no minion.
 ///
 /// # Errors
 /// Limits.

@@ -274,12 +274,12 @@ pub fn generator(
         .map(Obj::Iter)
 }
 
-/// Check that so many bytes of text may be made, and charge for the work.
+/// Check that this many bytes of text may be made, and charge for the work.
 pub fn room(vm: &Vm<'_>, bytes: usize) -> Result<()> {
     methods::limit::text(vm, bytes)
 }
 
-/// Check that a text may grow by so many bytes, and charge for these.
+/// Check that a text may grow by this many bytes, and charge for these.
 pub fn room_for_more(vm: &Vm<'_>, before: usize, more: usize) -> Result<()> {
     methods::limit::growth(vm, before, more)
 }

@@ -77,7 +77,7 @@ fn unknown(what: &str, name: &Obj, help: Option<String>) -> Box<Error> {
     error
 }
 
-/// A generator's input and what it does with each item, made when the first item is asked for.
+/// A generator's input and what it does with each item, made when the first item is requested.
 enum GeneratorState<T> {
     New,
     Running(Iter, Rc<T>),

@@ -186,7 +186,7 @@ fn indent(vm: &Vm<'_>, x: Obj, args: CallArgs) -> Result<Obj> {
     Ok(x.with_text(out))
 }
 
-/// The text before an indented line: a given one, or so many spaces.
+/// The text before an indented line: a given one, or this many spaces.
 fn indention(vm: &Vm<'_>, width: &Obj) -> Result<String> {
     let spaces = match (width, as_index(width)) {
         (Obj::Str(_) | Obj::Markup(_), _) => return to_str(width),

@@ -19,7 +19,7 @@
 //! });
 //! assert_eq!((walked, names), (Ok(()), vec!["name".to_string()]));
 //!
-//! // … with tags of extensions where they are asked for, and Jinja2's messages.
+//! // … with tags of extensions where they are requested, and Jinja2's messages.
 //! let leaves = "{% for x in y %}{% break %}{% endfor %}";
 //! assert!(parse(leaves, None, &Syntax::default(), &LOOP_CONTROLS).is_ok());
 //! let error = parse(leaves, None, &Syntax::default(), &[]).unwrap_err();

@@ -39,7 +39,7 @@ impl Dumps {
         self.nth(text, read, None)
     }
 
-    /// The same for one of several equal texts, of which so many were written; the last one, if it is not known which.
+    /// The same for one of several equal texts; the last one, if its position is unknown.
     fn nth(&self, text: &str, read: &Value, place: Option<(usize, usize)>) -> Option<Node> {
         let known = self.0.get(text.trim())?;
         let own = place.filter(|(_, count)| *count == known.len());

@@ -70,7 +70,7 @@ impl TracerState {
         self.settled(by, operands, value, node)
     }
 
-    /// Remember what is known of a value; what is not known was computed here.
+    /// Remember what is known about a value; what is not known was computed here.
     fn settled(
         &mut self,
         by: &Evaluated<'_>,

@@ -200,7 +200,7 @@ impl TracerState {
         }
     }
 
-    /// A value of the facts, and the path that was asked for.
+    /// A value of the facts, and the path that was requested.
     fn fact(&mut self, kind: &str, path: &[Key], at: At, is: &Obj) {
         let value = data(is);
         let layer = self

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 100;
 pub(super) struct Objects(HashMap<usize, (Obj, Node), RandomState>);
 
 impl Objects {
-    /// True if something is known of a container.
+    /// True if something is known about a container.
     pub fn knows(&self, object: &Obj) -> bool {
         address(object).is_some_and(|address| self.0.contains_key(&address))
     }
@@ -66,7 +66,7 @@ impl Objects {
         self.composed(object, MAX_DEPTH, &mut HashMap::default())
     }
 
-    /// The origins of a container and of those in it. `done` has the finished ones, so that one that is in
+    /// The origins of a container and of those in it. `done` has the finished ones, so that an object in
     /// several places, or in itself, is composed once.
     fn composed(&self, object: &Obj, depth: usize, done: &mut Composed) -> Option<Node> {
         let address = address(object)?;

@@ -36,8 +36,8 @@ impl TextPart {
     }
 }
 
-/// The parts of a text where an operation put it into another, after an offset of that, and where it ends there: as it
-/// was, without its ends, or with something before its lines. `None` if it is not there.
+/// The parts of a text that an operation inserted into another one, at an offset, and the end of the
+/// insertion: as it was, without its ends, or with something before its lines. `None` if it does not exist.
 pub(super) fn moved(
     text: &str,
     parts: &[TextPart],

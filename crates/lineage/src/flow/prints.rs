@@ -14,7 +14,7 @@ use super::{Operand, Tag, is_computed};
 use crate::source::LayerText;
 use crate::tree::Node;
 
-/// The number of prints of a tag among which the one that is meant is looked for.
+/// The number of prints of a tag that are searched for a value.
 const MAX_SKIPPED: usize = 1_000;
 
 /// The texts that each tag printed. One in a loop or a macro prints several times.

@@ -32,7 +32,7 @@ impl ValueTracer {
 }
 
 impl TracerState {
-    /// The origins of what was read from a text, with those of what tags printed into it.
+    /// The origins of the values of a text, including those that tags printed.
     fn printed_over(&mut self, claim: Claim) -> Node {
         let At::Text(text, marks) = claim.at.clone() else {
             return Node::whole(claim);

@@ -42,12 +42,12 @@ impl Sources {
         })
     }
 
-    /// Values of which it is not known where they come from.
+    /// Values of unknown origin.
     pub fn unknown(&mut self) -> usize {
         self.number(layer(LayerKind::Unknown))
     }
 
-    /// The same source, whose values count because of a fact.
+    /// The same source, chosen because of a fact.
     pub fn picked(&mut self, number: usize, because: &MatchedValue) -> usize {
         let Some(source) = self.0.get(number) else {
             return number;

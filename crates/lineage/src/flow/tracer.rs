@@ -124,7 +124,7 @@ impl Tracer for ValueTracer {
             if is_new {
                 *known = inputs;
             } else {
-                // A tag in a loop prints several values, and the text does not say which one is meant.
+                // A tag in a loop prints several values, and the text does not tell which one this is.
                 known.clear();
             }
         });

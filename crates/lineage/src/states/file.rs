@@ -18,13 +18,13 @@ use crate::tree::{At, Claim, HistoryStep, Node};
 pub struct FileLines {
     /// The path of the file on the minion.
     pub path: String,
-    /// The lines by their numbers, below the path: the text of each, and the values of the expressions that printed parts of
-    /// it, by their sources.
+    /// The lines below the path, by their numbers: the text of each, and the values of the expressions in it,
+    /// by their sources.
     pub explained: ExplainedStates,
 }
 
-/// The lines of a file that the states of a minion manage, with their origins. The high data comes with what it settles
-/// to ([`HighData::settled`]).
+/// The lines of a managed file of a minion, with their origins. `settled` is the result of
+/// [`HighData::settled`].
 ///
 /// ```
 /// use mapstack::{Engine, loader::MemoryFiles, minion::Minion, value::Key};
@@ -65,7 +65,7 @@ pub fn explain_file<'x>(
 }
 
 impl StatesExplainer<'_> {
-    /// The lines of a file with their origins, as [`explain_file`] says.
+    /// The lines of a managed file with their origins; see [`explain_file`].
     ///
     /// # Errors
     /// The bytes of the file are not known, or Salt refuses the state.
@@ -119,7 +119,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// The lines of a file below its path, beside the functions of the ID below that.
+    /// The data and its origins: the lines below the path of the file, and the functions below the ID.
     fn with_lines(self, path: &str, lines: &Value, node: Node) -> (Map, Node) {
         let path = Key::from(path);
         let (mut data, mut whole) = (Map::new(), Node::default());

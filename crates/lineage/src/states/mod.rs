@@ -64,7 +64,7 @@ pub struct RequisiteOrigin {
     pub state: (String, String),
     /// The place where it is written.
     pub place: Option<Place>,
-    /// The ID of the other state and its argument, such as `require_in`, where it is written there.
+    /// The ID and argument, such as `require_in`, that add the requisite, if another state does.
     pub given_by: Option<(Key, String)>,
 }
 
@@ -461,7 +461,7 @@ fn is_requisite(name: &Key) -> bool {
         .is_some_and(mapstack_states::compile::is_requisite)
 }
 
-/// A claim on a value of which it is not known where it comes from.
+/// A claim on a value of unknown origin.
 fn unknown(layer: usize, value: &Value) -> Claim {
     Claim {
         layer,

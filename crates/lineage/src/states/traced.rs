@@ -1,4 +1,4 @@
-//! The sls of a minion, each followed when something of it is asked for.
+//! The sls of a minion, each followed when something of it is requested.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,9 +29,9 @@ pub(super) struct TracedSls<'t> {
     top: Option<&'t Top>,
     /// The numbers of those of a name.
     named: HashMap<&'t str, Vec<usize>>,
-    /// The entries by which those that were asked for include others, by the number of the sls.
+    /// The entries by which those that were requested include others, by the number of the sls.
     includes: HashMap<usize, Includes>,
-    /// The origins of what was asked for, by the number of the sls.
+    /// The origins of what was requested, by the number of the sls.
     nodes: HashMap<usize, Option<Node>>,
     done: TracedLayers,
 }
@@ -88,7 +88,7 @@ impl<'t> TracedSls<'t> {
         &self.done
     }
 
-    /// A claim on a value of which it is not known where it comes from.
+    /// A claim on a value of unknown origin.
     pub fn unknown(&mut self, value: &Value) -> Claim {
         unknown(self.done.number(layer(LayerKind::Unknown)), value)
     }

@@ -166,7 +166,7 @@ impl WrittenArguments {
         contains(named, id) || self.names.get(id).is_some_and(is_named)
     }
 
-    /// The argument of another state that has this value, if one uses arguments of the other.
+    /// The argument of another state that gives this value by `use`.
     pub fn used(&self, id: &Key, module: &Key, name: &Key, value: &Value) -> Option<&Argument> {
         let uses = self.uses.get(id);
         if uses.is_none() && self.used_in.is_empty() {

@@ -1,4 +1,4 @@
-//! The part of one minion's pillar that rules look at.
+//! The pillar of one minion, for rules.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use mapstack_lineage::{
 };
 use mapstack_pillar::{Master, PillarError, PillarEvent, PillarRequest};
 
-/// The pillar of a minion, as far as rules look at it.
+/// The parts of a minion's pillar that rules check.
 pub(crate) struct ExaminedPillar {
     pub id: String,
-    /// The pillar without `_errors`; or the error that ended its compile.
+    /// The pillar without `_errors`, or the error that ended its compile.
     pub data: Result<Map, Error>,
     pub events: Vec<PillarEvent>,
     pub errors: Vec<PillarError>,
     pub warnings: Vec<Diagnostic>,
     pub clashes: Vec<Clash>,
-    /// The violations of the schema by the pillar, if it is whole, and their places.
+    /// The violations of the schema and their places. They are empty if the pillar has errors.
     pub violations: Vec<(Violation, Option<Place>)>,
     /// The texts of its sls and of the files of external pillars.
     pub texts: Vec<ReadText>,
@@ -37,7 +37,7 @@ pub(crate) struct ReadText {
     pub text: Arc<LayerText>,
 }
 
-/// A value of one sls that another one replaces.
+/// A value of one sls that another sls replaces.
 #[derive(Debug, Clone)]
 pub(crate) struct Clash {
     pub path: Vec<Key>,
@@ -96,7 +96,7 @@ impl ExaminedPillar {
             .as_ref()
             .map(|lineage| (clashes(lineage), texts(lineage)))
             .unwrap_or_default();
-        // A key that a part of a pillar lacks need not be missing in the whole.
+        // A pillar with errors is incomplete, so a missing key proves nothing.
         let violations = match (schema, whole.errors.is_empty()) {
             (Some(schema), true) => schema.check(&whole.data.clone().into()),
             _ => Vec::new(),
@@ -147,7 +147,7 @@ fn texts(lineage: &Lineage) -> Vec<ReadText> {
     lineage.layers().iter().enumerate().filter_map(of).collect()
 }
 
-/// The values that later ones replaced, both of which some sls sets.
+/// The values that later ones replaced, if sls set both.
 fn clashes(lineage: &Lineage) -> Vec<Clash> {
     let mut found = Vec::new();
     lineage.visit(&mut |path, known| {

@@ -131,7 +131,7 @@ impl<'m> PillarLinter<'m> {
             unchecked: 0,
             broken: BTreeSet::new(),
         };
-        self.look(minions.all(), schema.as_ref(), &mut found)?;
+        self.compile_all(minions.all(), schema.as_ref(), &mut found)?;
         let PillarFindings {
             seen,
             with_pillars,
@@ -223,7 +223,7 @@ impl<'m> PillarLinter<'m> {
     }
 
     /// Compile the pillars of minions side by side.
-    fn look(
+    fn compile_all(
         &self,
         minions: &[Minion],
         schema: Option<&Schema>,
@@ -346,7 +346,7 @@ fn remarks(subject: &PillarSubject<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     if !subject.is_fleet {
         remarks.push(format!(
-            "which targets mean no minion was not looked at: the minions of this run are examples; \
+            "targets that match no minion were not looked for: the minions of this run are examples; \
              {} gives those that there are",
             Means::Minions
         ));

@@ -1,7 +1,7 @@
 //! Finds the mistakes in Salt pillars that no compile reports.
 //!
-//! An sls that no minion gets, a target that means no minion, a mapping that a scalar replaces, a password in plain text: a
-//! master compiles all of them without a word. A `PillarLinter` compiles the pillars of many minions, looks at what was
+//! An sls that no minion gets, a target that matches no minion, a mapping that a scalar replaces, a password in plain text: a
+//! master compiles all of them silently. A `PillarLinter` compiles the pillars of many minions, looks at what was
 //! matched, read and merged, and returns a `LintReport` with findings, as the linter of formulas does.
 //!
 //! ```rust
@@ -23,7 +23,7 @@
 //! let found: Vec<_> = report.findings.iter().map(|finding| finding.to_string()).collect();
 //! assert_eq!(found, [
 //!     "old.sls: warning: no minion gets the sls 'old' [unused-sls]",
-//!     "top.sls:3:3: warning: the target 'wbe1' of 'base' means no minion [unmatched-target]",
+//!     "top.sls:3:3: warning: the target 'wbe1' of 'base' matches no minion [unmatched-target]",
 //!     "web.sls:2:13: warning: the secret 'db:password' is in plain text [plain-secret]",
 //! ]);
 //! ```

@@ -166,7 +166,7 @@ impl PillarRecord {
                 matcher,
                 place,
                 sls,
-                is_meant,
+                is_match,
             } => {
                 let key = ExaminedTarget {
                     saltenv: saltenv.clone(),
@@ -182,7 +182,7 @@ impl PillarRecord {
                         asked.sls.push(name.clone());
                     }
                 }
-                if *is_meant {
+                if *is_match {
                     asked.meant.insert(number);
                 }
             }

@@ -145,7 +145,7 @@ fn compared(
         .into_iter()
         .map(|(name, place)| (grain.never(names, &name), name, place))
         .collect();
-    // In a list, a name of another grain is harmless beside one that the grain can have.
+    // In a list, a value of another grain is harmless if the list also has a value of this grain.
     let has_right = is_list && judged.iter().any(|(never, ..)| never.is_none());
     let of_name = |(never, name, place): (Option<NameMistake>, String, Place)| {
         let never = never.filter(|never| never.other.is_none() || !has_right)?;

@@ -43,7 +43,7 @@ pub(super) struct RunFacts<'s> {
 /// The pillar of a minion.
 struct GivenPillar<'s> {
     data: &'s Map,
-    /// The keys to ciphertext that nothing decrypted, and to what it is in; found when the first is asked for.
+    /// The keys of encrypted values, and of the collections that contain them; computed on demand.
     ciphertext: OnceLock<BTreeSet<String>>,
 }
 
@@ -190,7 +190,7 @@ impl<'s> RunFacts<'s> {
                 name: name.to_owned(),
             },
             None => Cure::Facts(format!(
-                "it looks up {keys} in the pillar, which is not there: give one by {}",
+                "it looks up {keys} in the pillar, which is missing: give one by {}",
                 Means::Pillar
             )),
         }
@@ -253,7 +253,7 @@ impl<'s> RunFacts<'s> {
         files.any(|file| folders.contains(&folder(&file.path)) && says_key(&file.text, key))
     }
 
-    /// The value that a failure asks for, unless it is one of the facts themselves, which reads no layer.
+    /// The value that a failure lacks, unless it is a fact, since facts read no layer.
     fn wanted(&self, failure: &PlacedFailure<'_>, tracer: &Tracer<'_>) -> Option<WantedValue> {
         let message = &failure.error.diagnostic().message;
         let is_of_layers =

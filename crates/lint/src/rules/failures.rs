@@ -160,7 +160,7 @@ fn failure(
         is_part,
         is_unnamed,
     } = failed;
-    let mut finding = said(error, &place);
+    let mut finding = of_error(error, &place);
     let cause = PlacedFailure {
         error,
         place: &place,
@@ -197,7 +197,7 @@ fn failure(
     };
     if is_unnamed && finding.level == Level::Error {
         finding.level = Level::Warning;
-        let note = "no minion gets it by a top file, so it was rendered for one that may lack what it needs";
+        let note = "no minion gets it by a top file, so it was rendered for a minion that may lack its facts";
         return finding.note(note);
     }
     if let Some(note) = softened.filter(|_| finding.level == Level::Error) {
@@ -209,14 +209,14 @@ fn failure(
 }
 
 /// The finding of an error, before its cause is known.
-fn said(error: &Error, place: &Place) -> Finding {
+fn of_error(error: &Error, place: &Place) -> Finding {
     let diagnostic = error.diagnostic();
     let rule = rule_of_failure(error);
     let has_place = diagnostic
         .place
         .as_ref()
         .is_some_and(|place| place.file != DEFINITION);
-    let mut finding = Finding::said(rule, place.clone(), diagnostic);
+    let mut finding = Finding::of_message(rule, place.clone(), diagnostic);
     if !has_place {
         finding = finding.whole_file();
     }
@@ -346,7 +346,7 @@ pub(super) fn softened(estate: &Estate, error: &Error, minions: &[String]) -> Op
     let is_example = |id: &String| estate.examples.contains(id) || estate.broken.contains(id);
     let could_differ = || could_lack_facts(error) && minions.iter().all(is_example);
     follows(estate, minions).or_else(|| {
-        could_differ().then_some("these minions represent others, which may have what it needs")
+        could_differ().then_some("these minions represent others, which may have its facts")
     })
 }
 
@@ -358,8 +358,8 @@ pub(super) fn follows(estate: &Estate, minions: &[String]) -> Option<&'static st
         .then_some("the pillars of these minions have errors, and this may follow from them")
 }
 
-/// The note of a failure at an expression of some grains, where the grains of minions are assumed; nothing if the
-/// failure has another cause. A name that is near to another and that no platform has is misspelt.
+/// The note for a failure of an expression that reads assumed grains; `None` if the failure has another
+/// cause. A name that is near to another and that no platform has is misspelt.
 ///
 /// ```
 /// use mapstack::{Error, ErrorKind};
@@ -481,7 +481,7 @@ pub fn rule_of_failure(error: &Error) -> Rule {
     match error.kind() {
         // Jinja calls an item that a number does not have undefined, too.
         ErrorKind::Undefined if is_absent(&diagnostic.message) => Rule::UndefinedVariable,
-        // A key can be equal to another as it is meant to be.
+        // Two keys can have the same name on purpose.
         ErrorKind::Yaml
             if matches!(
                 diagnostic.caused(),

@@ -125,7 +125,7 @@ fn of_file(subject: &FormulaSubject<'_>, place: &Place, path: &str) -> Finding {
             )),
             None if path.contains('/') => finding,
             None => finding.help(format!(
-                "if it lies in another root, add that: {}",
+                "if it is in another root, add that root: {}",
                 Means::Root(None)
             )),
         },

@@ -83,13 +83,13 @@ fn is_made(state: &SlsOfMinions, problem: &IncludeProblem) -> bool {
 /// The problem with the data of an sls.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum IncludeProblem {
-    /// It is this in place of a mapping.
+    /// It is this value, not a mapping.
     Shape(String),
-    /// Its include is this in place of a list.
+    /// Its include is this value, not a list.
     Include(String),
-    /// An id has this in place of states.
+    /// An id has this value, not states.
     Body { id: String, instead: String },
-    /// An entry of its include, as it is written, is this in place of a name.
+    /// An entry of its include is this value, which is not a name.
     Entry(String),
     /// An entry leads above the root.
     TooHigh(String),
@@ -304,7 +304,7 @@ impl Available {
         }
     }
 
-    /// The name that is meant: what is right about a name says nothing about the rest of it.
+    /// The name that is meant: a correct part of a name proves nothing about the rest.
     fn nearest(&self, name: &str) -> Option<&String> {
         let (folder, own) = name.rsplit_once('.').unwrap_or(("", name));
         let beside = self.names.iter().filter_map(|known| {

@@ -13,7 +13,7 @@ use crate::finding::{Finding, Level};
 use crate::names::{digits, is_slip};
 use crate::origins::salt_function;
 use crate::subject::FormulaSubject;
-use crate::templates::{LocatedTemplate, said_in_file, words};
+use crate::templates::{LocatedTemplate, text_without_comments, words};
 
 pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -42,14 +42,14 @@ impl UsedWords {
             if is_data(&parsed.path) {
                 parsed.literals()
             } else {
-                parsed.said()
+                parsed.texts()
             }
         });
         let others = subject
             .files
             .values()
             .filter(|file| !is_data(&file.path) && subject.templates.get(&file.path).is_none());
-        let of_others = others.filter_map(|file| said_in_file(&file.path, &file.text));
+        let of_others = others.filter_map(|file| text_without_comments(&file.path, &file.text));
         let said: Vec<String> = of_templates.chain(of_others).collect();
         let is_code = |path: &str| {
             [".sls", ".jinja", ".j2", ".py"]

@@ -1,4 +1,4 @@
-//! The shape of parameter files.
+//! Rules for the form of parameter files.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use crate::subject::{FormulaSubject, is_meta};
 
 pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
-    // A file that no source leads to need not be a data source.
-    let asked = subject.asked();
+    // A file that no source names need not be a data source.
+    let asked = subject.requested_files();
     let is_read = |path: &str| asked.contains(path) || subject.is_led_to(path);
     let read = subject.layers().filter(|document| is_read(&document.path));
     let found = read
@@ -62,7 +62,7 @@ fn of_layer(document: &Document) -> Vec<Finding> {
         .filter_map(|(_, name)| nearest(name, LAYER_KEYS))
         .collect();
     for (index, name) in &unknown {
-        // Two that mean the same would be one key twice.
+        // Two slips for the same key would become one key twice.
         let is_free = |near: &str| {
             document.at(&[near]).is_none() && meant.iter().filter(|one| **one == near).count() == 1
         };
@@ -108,7 +108,7 @@ fn unknown_key(
     let finding = Finding::new(Rule::UnknownLayerKey, place, message);
     Some(
         match nearest(name, LAYER_KEYS).filter(|near| is_free(near)) {
-            Some(near) => finding.meant(name, near, !computed),
+            Some(near) => finding.suggest(name, near, !computed),
             None => finding.help("configuration goes below `values:`"),
         },
     )
@@ -131,15 +131,15 @@ fn unknown_strategy(document: &Document, path: &[&str]) -> Option<Finding> {
         format!("unknown merge strategy '{name}'"),
     );
     Some(match nearest(&name.to_lowercase()[..], Strategy::names()) {
-        Some(near) => finding.meant(&name, near, !computed),
+        Some(near) => finding.suggest(&name, near, !computed),
         None => finding.help(format!("it is one of {}", Strategy::names().join(", "))),
     })
 }
 
-/// Texts that Salt's `to_bool` takes for true, as any other text is for `map.data`.
+/// Texts that Salt's `to_bool` takes for true. For `map.data`, any text is true.
 const TRUE: [&str; 3] = ["true", "yes", "1"];
 
-/// A text in place of a switch, which is true for `map.data` and false for formulas' own libraries.
+/// A text in place of a boolean, which `map.data` takes for true and formulas' own libraries for false.
 fn quoted_switch(document: &Document, path: &[&str]) -> Option<Finding> {
     let (Value::Str(text), marks) = document.at(path)? else {
         return None;
@@ -178,7 +178,7 @@ fn quoted_switch(document: &Document, path: &[&str]) -> Option<Finding> {
     })
 }
 
-/// Options of the layer that are among its values.
+/// Options of the layer that are written among its values.
 fn misplaced(document: &Document) -> Vec<Finding> {
     let Some((Value::Map(values), marks)) = document.at(&["values"]) else {
         return Vec::new();

@@ -120,7 +120,7 @@ impl ObservedRuns {
     }
 
     fn run(&mut self, lineage: &Lineage) {
-        // The layers that replaced something around the value at hand, by depth.
+        // The layers that replaced something around the current value, by depth.
         let mut around: Vec<(usize, Vec<usize>, bool)> = Vec::new();
         lineage.visit(&mut |path, ancestry| {
             while around
@@ -257,7 +257,7 @@ impl ObservedRuns {
             .filter(|known| !known.matters && !unmerged.sets(known));
         let redundant = redundant.map(|known| {
             let message = format!(
-                "'{}' is set to what is inherited anyway",
+                "'{}' is set to the value that it inherits anyway",
                 shown(&known.path)
             );
             Finding::new(Rule::RedundantOverride, self.at_key(&known.place), message)
@@ -408,7 +408,7 @@ impl<'s> Unmerged<'s> {
     }
 }
 
-/// The values a value had one after another.
+/// The successive values at a path.
 fn steps(ancestry: &Ancestry) -> impl Iterator<Item = Succession<'_>> {
     let past: Vec<_> = ancestry
         .past

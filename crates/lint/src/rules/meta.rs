@@ -74,7 +74,7 @@ fn unknown_keys(document: &Document, findings: &mut Vec<Finding>) {
             !values.contains_key(*near) && meant.iter().filter(|one| *one == near).count() == 1
         };
         findings.push(match nearest(name, known_keys()).filter(is_free) {
-            Some(near) => finding.meant(name, near, !computed),
+            Some(near) => finding.suggest(name, near, !computed),
             None => finding.help(format!(
                 "it has {}",
                 known_keys().collect::<Vec<_>>().join(", ")

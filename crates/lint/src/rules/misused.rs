@@ -1,4 +1,4 @@
-//! Rules for states that their functions cannot run.
+//! Rules for states whose function does not exist or does not take their arguments.
 
 use mapstack::minion::SaltVersion;
 use mapstack::{Place, nearest};
@@ -35,7 +35,7 @@ fn of_misuse(subject: &FormulaSubject<'_>, own: &OwnModules, misuse: &Misuse) ->
         Misused::Function => unknown_function(misuse, file, own),
         Misused::Elsewhere(_) if is_older => return None,
         Misused::Elsewhere(home) => elsewhere(misuse, file, *home),
-        // No function is left whose arguments could be wrong.
+        // The function itself is gone, which is another finding.
         Misused::Argument(_) | Misused::Missing(_) if is_gone => return None,
         Misused::Argument(argument) if known?.took(argument) && is_older => return None,
         Misused::Argument(argument) => unknown_argument(misuse, file, known?, argument),
@@ -78,7 +78,7 @@ fn of_misuse(subject: &FormulaSubject<'_>, own: &OwnModules, misuse: &Misuse) ->
     Some(finding.note(on(&ids, supported)))
 }
 
-/// A finding of a level at most, with the reason.
+/// Lower the level of a finding, and note the reason.
 fn lower(level: Level, why: &str, finding: Finding) -> Finding {
     Finding {
         level: finding.level.min(level),
@@ -86,8 +86,8 @@ fn lower(level: Level, why: &str, finding: Finding) -> Finding {
     }
 }
 
-/// A finding at the faulty text where the file has it literally, and otherwise at the line that declares the function or
-/// the ID.
+/// A finding at the faulty text if the file has it literally, or else at the line that declares the function
+/// or the ID.
 fn finding(rule: Rule, misuse: &Misuse, file: &SourceFile, message: String) -> Finding {
     let Misuse {
         module, function, ..
@@ -231,7 +231,7 @@ fn unknown_argument(
         true => finding,
         false => lower(
             Level::Warning,
-            "the name comes from data of these minions",
+            "the name is in data of these minions",
             finding,
         ),
     }

@@ -11,10 +11,10 @@ use crate::document::SourceFile;
 use crate::finding::{Finding, Level};
 use crate::names::{GrainNames, NameMistake, USUAL};
 use crate::subject::{ExaminedMinion, FormulaSubject};
-use crate::templates::said_in_file;
+use crate::templates::text_without_comments;
 
 pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
-    let asked = subject.asked();
+    let asked = subject.requested_files();
     let names = GrainNames::of(subject.runs.iter().map(|run| run.minion));
     // Files elsewhere may be for other formulas.
     let is_own = |file: &&Arc<SourceFile>| file.path.starts_with(&format!("{}/", subject.formula));
@@ -68,15 +68,15 @@ fn said<'s>(subject: &'s FormulaSubject<'_>) -> Vec<(&'s str, String)> {
         .filter(|file| !subject.is_parameter_file(&file.path));
     let said = others.filter_map(|file| {
         let text = match subject.templates.get(&file.path) {
-            Some(tree) => tree.said().join("\n"),
-            None => said_in_file(&file.path, &file.text)?,
+            Some(tree) => tree.texts().join("\n"),
+            None => text_without_comments(&file.path, &file.text)?,
         };
         Some((&*file.path, text))
     });
     said.collect()
 }
 
-/// True if something names the file, so that it is read by other ways.
+/// True if something names the file, which can then be read in another way.
 fn is_mentioned(subject: &FormulaSubject<'_>, file: &SourceFile, said: &[(&str, String)]) -> bool {
     let inside = file
         .path
@@ -127,7 +127,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Those of the runs that worked, if there is one and all can be explained.
+    /// The successful runs, if there are any and all can be explained.
     fn of(subject: &FormulaSubject<'_>) -> Option<Self> {
         let sought = |run: &ExaminedMinion<'_>| {
             let (data, _) = run.data()?;

@@ -16,7 +16,7 @@ pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// The rule about a kind of refusal; nothing for what other rules find.
+/// The rule about a kind of refusal; `None` if another rule reports it.
 fn rule_of(kind: Kind) -> Option<Rule> {
     Some(match kind {
         Kind::MissingRequisite => Rule::MissingRequisite,
@@ -41,8 +41,8 @@ fn of_fault(subject: &FormulaSubject<'_>, fault: &Fault) -> Option<Finding> {
     let file = subject.files.get(&fault.path)?;
     let said = fault.error.diagnostic();
     let mut finding = match &said.place {
-        Some(place) => Finding::said(rule, place.clone(), said),
-        None => Finding::said(rule, file.place(0, 0), said).whole_file(),
+        Some(place) => Finding::of_message(rule, place.clone(), said),
+        None => Finding::of_message(rule, file.place(0, 0), said).whole_file(),
     };
     if let more @ 1.. = fault.messages.len().saturating_sub(1) {
         let more = match more {
@@ -106,7 +106,7 @@ fn in_estate(
 
 fn in_formula(subject: &FormulaSubject<'_>, fault: &Fault, finding: Finding) -> Finding {
     if let Some(with) = &fault.works_with {
-        let why = format!("by itself, the sls is refused; within '{with}' it works");
+        let why = format!("Salt refuses the sls alone; within '{with}' it works");
         return only(Level::Note, why, finding);
     }
     let sls = fault.refusal.sls.as_ref();
@@ -117,7 +117,7 @@ fn in_formula(subject: &FormulaSubject<'_>, fault: &Fault, finding: Finding) -> 
     let Some((module, name)) = &fault.refusal.missing else {
         return finding;
     };
-    let alone = "by itself, the sls is refused";
+    let alone = "Salt refuses the sls alone";
     if module.as_deref() == Some("sls") {
         let own = subject.states.iter().any(|state| state.name == *name);
         let is_here = name.split('.').next() == Some(&subject.formula);

@@ -30,8 +30,8 @@ pub(crate) fn check(subject: &FormulaSubject<'_>) -> Vec<Finding> {
     traps(&subject.documents, subject.secrets)
 }
 
-/// The scalars of documents that YAML reads as something else than what they look like; documents of one formula or
-/// pillar show each other what their keys hold.
+/// The scalars that YAML reads as another type than they look like. Documents of one formula or pillar are
+/// checked together, since the values of a key in one show its type in the others.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,7 +54,9 @@ pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
             let is_secret = !scalar.is_key && secrets.hide(scalar.path, false, &scalar.value);
             let mut found = match (computed, written) {
                 (true, _) => printed(scalar),
-                (false, Some(written)) => literal(scalar, written, &|scalar| texts.means_text(index, scalar)),
+                (false, Some(written)) => {
+                    literal(scalar, written, &|scalar| texts.means_text(index, scalar))
+                }
                 (false, None) => None,
             };
             if found.is_none()
@@ -64,11 +66,13 @@ pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
                 && let Some(expression) = printed_nothing(scalar)
             {
                 place = expression;
-                let message = "the expression prints nothing, or what is read as a comment, and the value is null";
+                let message = "the expression prints nothing or a comment, so the value is null";
                 let help = "end the expression with `| json`, which writes \"\" for an empty text";
                 found = Some((Rule::UnquotedExpression, message.into(), help.into()));
             }
-            let Some((rule, mut message, mut help)) = found else { return };
+            let Some((rule, mut message, mut help)) = found else {
+                return;
+            };
             if is_secret {
                 message = "a secret is read as something else than the text that is written".into();
                 help = "write it in quotes".into();
@@ -77,7 +81,11 @@ pub fn traps(documents: &[Document], secrets: &Secrets) -> Vec<Finding> {
                 rule,
                 place.file.clone(),
                 place.start,
-                if computed { String::new() } else { message.clone() },
+                if computed {
+                    String::new()
+                } else {
+                    message.clone()
+                },
             )) {
                 return;
             }
@@ -264,7 +272,7 @@ struct Kinds {
     has_words: bool,
 }
 
-/// The number of booleans to one text, such as `unknown`, where booleans are meant.
+/// Booleans are intended if there are at least this many for each other text, such as `unknown`.
 const OUTNUMBERED: usize = 4;
 
 impl Kinds {

@@ -43,7 +43,7 @@ pub fn not_checked() -> String {
 /// Read a file with a schema.
 ///
 /// # Errors
-/// A finding that says why it is not one.
+/// The file is not a schema: the finding says why.
 ///
 /// ```
 /// use mapstack_lint::{SourceFile, read_schema};

@@ -128,7 +128,7 @@ fn top(subject: &FormulaSubject<'_>) -> Place {
 /// Something in a top file that probably means something else.
 fn doubtful(subject: &FormulaSubject<'_>, warning: &Diagnostic, minions: &[String]) -> Finding {
     let place = warning.place.clone().unwrap_or_else(|| top(subject));
-    let finding = Finding::said(Rule::TopFile, place, warning);
+    let finding = Finding::of_message(Rule::TopFile, place, warning);
     // The roots of a saltenv may be those of a branch that is not here.
     let is_slip = warning
         .help
@@ -149,7 +149,7 @@ fn failed(subject: &FormulaSubject<'_>, error: &Error, minions: &[String]) -> Fi
     let diagnostic = error.diagnostic();
     let place = diagnostic.place.clone();
     let place = place.unwrap_or_else(|| top(subject));
-    let mut finding = Finding::said(rule_of_failure(error), place, diagnostic);
+    let mut finding = Finding::of_message(rule_of_failure(error), place, diagnostic);
     let estate = subject.estate.as_ref();
     if let Some(why) = estate.and_then(|estate| softened(estate, error, minions)) {
         finding.level = Level::Warning;

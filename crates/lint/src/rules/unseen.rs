@@ -75,7 +75,7 @@ fn conflict(file: &SourceFile) -> Option<Finding> {
         message,
     );
     Some(finding.help(
-        "remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`, and what is not wanted between them",
+        "remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`, and the unwanted lines between them",
     ))
 }
 
@@ -176,7 +176,7 @@ pub fn joined(documents: &[Document]) -> Vec<Finding> {
     findings
 }
 
-/// Arguments of states without the blank, beside others that have it.
+/// Arguments of states without the blank after the colon, next to arguments with it.
 fn joined_arguments(file: &SourceFile) -> Vec<Finding> {
     let is_text = |line: &(usize, &str)| {
         let content = line.1.trim();
@@ -223,8 +223,8 @@ fn joined_key(scalar: &Scalar<'_>) -> Option<String> {
     let key = yaml::joined_key(text)?;
     scalar.plain()?;
     // Lists have paths of Salt's as texts, such as `a:b`.
-    let is_meant = scalar.parent?.as_list().is_none() && begins_its_line(scalar);
-    (is_meant && !is_address(text)).then(|| key.to_owned())
+    let is_match = scalar.parent?.as_list().is_none() && begins_its_line(scalar);
+    (is_match && !is_address(text)).then(|| key.to_owned())
 }
 
 /// True for a host with a port, as far as that can be told.

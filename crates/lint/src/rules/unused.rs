@@ -66,7 +66,7 @@ fn finding(state: &SlsOfMinions) -> Finding {
     let found = Finding::of_file(Rule::UnusedSls, state.file.place(0, 0), message);
     Finding {
         level: Level::Note,
-        help: Some("delete it, or leave it if it is applied by its name".into()),
+        help: Some("delete it, or keep it if it is applied by name".into()),
         ..found
     }
 }
@@ -139,7 +139,7 @@ fn patterns(file: &SourceFile, top: &str) -> Vec<Fnmatch> {
     patterns
 }
 
-/// A text with `*` in the place of each expression.
+/// A text with `*` in place of each expression.
 fn without_expressions(text: &str) -> String {
     let mut made = String::new();
     let mut rest = text;

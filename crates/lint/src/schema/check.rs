@@ -119,7 +119,7 @@ fn is_missing(kind: &ValidationErrorKind) -> bool {
     )
 }
 
-/// True if a keyword is inside another one that looks at other keys as well.
+/// True if a keyword is inside one that also checks other keys.
 fn depends(schema_path: &str) -> bool {
     const CONDITIONS: [&str; 9] = [
         "if",

@@ -15,8 +15,8 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 ///
 /// `shows` says whether the default under some keys may be written down.
 ///
-/// Nothing is required and other keys may come, as every layer is only a part of the whole: what is
-/// inferred says what is known, and is meant to be made stricter by hand.
+/// Nothing is required and other keys may come, as every layer is only a part of the whole: an inferred
+/// schema describes the known values; people make it stricter by hand.
 ///
 /// ```
 /// let defaults = mapstack_yaml::load("a: {b: 1.5}").unwrap();

@@ -53,7 +53,7 @@ fn renderer(run: &Run<'_>, vm: &Vm<'_>, args: CallArgs) -> Result<Obj> {
         .as_str()
         .is_some_and(|it| **it == *file.shown);
     if let Some(path) = asked.filter(|path| is_default && path.starts_with('/')) {
-        // Templates see the path that was asked for, wherever the file lies.
+        // Templates see the path that was requested, wherever the file lies.
         source.tmplpath = Obj::Str(path);
     }
     // A template in the pipe can call this function again.
@@ -151,11 +151,11 @@ fn local_file(run: &Run<'_>, vm: &Vm<'_>, path: &str) -> Result<Option<File>> {
             };
             let served = served.map_err(|e| failed(&e))?;
             // Of several directories, another one may have served the path.
-            let is_meant = |file: &File| {
+            let is_match = |file: &File| {
                 file.shown == path
                     || run.engine.deployed().local(&path).as_ref() == Some(&file.shown)
             };
-            if !is_only && served.as_ref().is_some_and(|file| !is_meant(file)) {
+            if !is_only && served.as_ref().is_some_and(|file| !is_match(file)) {
                 continue;
             }
             is_below = true;

@@ -115,7 +115,7 @@ impl Run<'_> {
         self.sls_called(path, None)
     }
 
-    /// The same for an sls with the name by which it is asked for, if its path has another one: `nginx.init` and `nginx.`
+    /// The same for an sls with the name by which it is requested, if its path has another one: `nginx.init` and `nginx.`
     /// also lead to `nginx/init.sls` (Salt: the variable `sls`).
     ///
     /// # Errors

@@ -105,7 +105,7 @@ impl Run<'_> {
         Ok(made)
     }
 
-    /// The keywords of a renderer (Salt: `compile_template`). What is not data is not there.
+    /// The keywords of a renderer (Salt: `compile_template`). Arguments that are not data are left out.
     fn keywords(&self, running: RunningStage<'_, '_>) -> Result<Vec<(Str, Value)>> {
         let source = running.source;
         let data = |object: &Obj| object.to_value().ok();

@@ -66,7 +66,7 @@ struct SharedPiece<T> {
     refused: AtomicUsize,
 }
 
-/// Work stops being recorded once it gave so many results that no other minion can have.
+/// Work stops being recorded once it gave this many results that no other minion can have.
 const MAX_REFUSED: usize = 8;
 
 /// Bytes that a piece of work takes besides its key and what is recorded: the root of its tree, and allocations.
@@ -178,7 +178,7 @@ fn has_given_facts(run: &Run<'_>, probe: &Probe<'_>) -> bool {
 }
 
 impl<K: WorkKey, T> SharedWork<K, T> {
-    /// Nothing is known yet. Keys and results take approximately so many bytes at most; with 0, nothing is shared.
+    /// Nothing is known yet. Keys and results take approximately this many bytes at most; with 0, nothing is shared.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         SharedWork {
@@ -287,7 +287,7 @@ impl<K: WorkKey, T> SharedWork<K, T> {
         works.entry(key).or_insert_with(new).clone()
     }
 
-    /// The works with room for so many bytes.
+    /// The works with room for this many bytes.
     fn with_room(&self, size: usize) -> RwLockWriteGuard<'_, SharedPieces<K, T>> {
         let mut works = self.works.write().unwrap_or_else(PoisonError::into_inner);
         if self.bytes.fetch_add(size, Ordering::Relaxed) + size > self.max_bytes {

@@ -182,7 +182,7 @@ impl SlsRewrite<'_> {
         if data.contains(&new) {
             return Err(wrong(
                 path,
-                format!("the state '{id}' becomes '{new}', which is there already"),
+                format!("the state '{id}' becomes '{new}', which exists already"),
             ));
         }
         let Some(state) = data.get(&Key::Str(id.clone())) else {

@@ -111,7 +111,7 @@ impl Cache {
         Ok(ids)
     }
 
-    /// All minions by their ids, each read when it is asked for. One that is broken is an error in
+    /// All minions by their ids, each read when it is requested. One that is broken is an error in
     /// its place.
     ///
     /// # Errors

@@ -137,7 +137,7 @@ impl<'b> Unpacker<'b> {
         read(self, length)
     }
 
-    /// The value at hand, inside `depth` collections.
+    /// The current value, inside `depth` collections.
     fn value(&mut self, depth: usize) -> Result<Value, UnpackError> {
         self.values += 1;
         if self.values > self.limits.max_nodes {

@@ -111,7 +111,7 @@ impl Host<Value> for ReclassReading<'_, '_> {
         let read = self.tree.read(path).map_err(|e| unreadable(&e))?;
         let Fetched::Found { on_disk, bytes } = read else {
             let message = format!("{path} is not a regular file");
-            return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
+            return Err(Error::new(ErrorKind::File, message).help("is a link broken?"));
         };
         let file = File {
             path: split(path).1.into(),

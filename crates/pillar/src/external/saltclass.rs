@@ -134,7 +134,7 @@ impl Host<Obj> for SaltclassReading<'_, '_> {
     fn read(&self, path: &str) -> Result<Obj> {
         let Some(file) = self.file(path, split(path).1)? else {
             let message = format!("{path} is not a regular file");
-            return Err(Error::new(ErrorKind::File, message).help("does a link lead nowhere?"));
+            return Err(Error::new(ErrorKind::File, message).help("is a link broken?"));
         };
         self.paths.borrow_mut().push(path.into());
         let text = self.rendered(split(path).0, &file)?;

@@ -28,7 +28,7 @@ pub(crate) struct Mirrors {
     there: Mutex<HashMap<String, bool>>,
 }
 
-/// Stands for the environment that is asked for.
+/// Stands for the environment that is requested.
 const DYNAMIC: &str = "__env__";
 
 /// So many directories stay open; minions can ask for many environments.
@@ -98,8 +98,8 @@ impl PillarCompile<'_> {
                 .find_map(option)
                 .map_or(env, ToString::to_string);
         }
-        let is_meant = option("pillarenv").is_none_or(|asked| asked.as_str() == Some(&*env));
-        (is_meant && !directory.is_mounted).then_some(env)
+        let is_match = option("pillarenv").is_none_or(|asked| asked.as_str() == Some(&*env));
+        (is_match && !directory.is_mounted).then_some(env)
     }
 
     /// The pillar of one remote, and true if a top file gives it. Its sls can include those of others in the same

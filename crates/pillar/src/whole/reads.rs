@@ -16,8 +16,8 @@ pub struct PillarReads {
     pub failed: Vec<FileRead>,
     /// The files that functions read from the file server.
     pub served: Vec<FileRead>,
-    /// The files of stacked external pillars that a [mounted](crate::Master::mount) file server was asked for, by their
-    /// paths below the directory.
+    /// The files of stacked external pillars that a [mounted](crate::Master::mount) file server was asked
+    /// for, by their paths below the directory.
     pub stacked: Vec<FileRead>,
     /// The files of external pillars that were found, by their local paths, if a master
     /// [notes](crate::Master::noting_paths) them.

@@ -6,7 +6,7 @@ use mapstack_value::{Key, Map, Value};
 
 use crate::external::passed;
 
-/// The question of a minion for its pillar, besides its id and grains.
+/// A minion's request for its pillar, besides its id and grains.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PillarRequest {
     /// The saltenv; `None` where it names none.
@@ -19,12 +19,12 @@ pub struct PillarRequest {
     pub ext: Option<Value>,
     /// The options that the minion passes on to external pillars.
     pub extra_minion_data: Map,
-    /// The mistake in the minion's own options, so that it asks for no pillar.
+    /// The mistake in the minion's own options because of which it requests no pillar.
     pub problem: Option<String>,
 }
 
 impl PillarRequest {
-    /// The question of a minion: the options `saltenv` and `pillarenv` in its configuration, and those that
+    /// The request of a minion: the options `saltenv` and `pillarenv` of its configuration, and those that
     /// `pass_to_ext_pillars` names.
     #[must_use]
     pub fn of(minion: &Minion) -> Self {
@@ -54,15 +54,15 @@ pub(crate) struct CompileSettings {
     pub id: Value,
     /// The master's own id.
     pub masters_id: Value,
-    /// The environment that the minion asks for, whatever the options say.
+    /// The environment of the request, before the options.
     pub asked_saltenv: Value,
-    /// Messages about what was asked.
+    /// Messages about the request.
     pub refusals: Vec<String>,
     /// The mistake that ends the compile before it begins.
     pub ends: Option<String>,
 }
 
-/// The saltenv for all that are not there.
+/// The environment whose directories serve every environment without roots.
 const DYNAMIC: &str = "__env__";
 
 impl CompileSettings {
@@ -145,7 +145,7 @@ impl CompileSettings {
         }
         let mut all = match self.templates.get("ext_pillar") {
             Some(Value::List(all)) => all.to_vec(),
-            // The reference appends to whatever is there.
+            // The reference appends to the option without a check.
             Some(other) => {
                 let what = other.kind().described();
                 self.ends = Some(format!(
@@ -185,7 +185,7 @@ impl CompileSettings {
         self.templates.insert("pillar_roots", roots);
     }
 
-    /// An option of the compiler; `None` if it is not there.
+    /// An option of the compiler; `None` if it does not exist.
     pub fn value(&self, name: &str) -> Value {
         self.templates.get(name).cloned().unwrap_or_default()
     }

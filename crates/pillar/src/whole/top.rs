@@ -61,7 +61,7 @@ pub(crate) struct MergedTop {
 #[derive(Debug, Default)]
 pub(crate) struct TopMatches {
     pub sls: IndexMap<Key, Vec<String>>,
-    /// The targets that mean the minion: the positions of their saltenvs and of theirs there.
+    /// The targets that match the minion: the positions of their saltenvs and of theirs there.
     meant: Vec<(usize, usize)>,
 }
 
@@ -632,13 +632,13 @@ impl Top {
     /// The run has the facts that targets see.
     pub fn matches(&mut self, reader: &TopReader<'_, '_>, run: &Run<'_>) -> Result<TopMatches> {
         let id = reader.settings.id.to_string();
-        run.with_targets(&id, |is_meant| self.matches_of(reader, is_meant))
+        run.with_targets(&id, |is_match| self.matches_of(reader, is_match))
     }
 
     fn matches_of(
         &mut self,
         reader: &TopReader<'_, '_>,
-        is_meant: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
+        is_match: &dyn Fn(&Key, Option<&Value>) -> Result<bool>,
     ) -> Result<TopMatches> {
         let mut matches = TopMatches::default();
         let pillarenv = reader.settings.value("pillarenv");
@@ -652,7 +652,7 @@ impl Top {
                     let path = [env.clone(), target.clone()].into_iter().collect();
                     files.get_mut(entry.file)?.place(&path)
                 };
-                let is_meant = is_meant(target, entry.matcher.as_ref()).map_err(|e| {
+                let is_match = is_match(target, entry.matcher.as_ref()).map_err(|e| {
                     let place = place(files);
                     e.at(place)
                         .note(format!("for the target '{target}' of '{env}'"))
@@ -666,9 +666,9 @@ impl Top {
                         .map_or_else(|| "compound".into(), ToString::to_string),
                     place: place(files),
                     sls: entry.sls.clone(),
-                    is_meant,
+                    is_match,
                 });
-                if is_meant {
+                if is_match {
                     matches.meant.push((env_at, at));
                     let sls = matches.sls.entry(env.clone()).or_default();
                     for name in &entry.sls {

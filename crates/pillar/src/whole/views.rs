@@ -91,7 +91,7 @@ impl PillarCompile<'_> {
         }
     }
 
-    /// The sls of the targets that mean the minion.
+    /// The sls of the targets that match the minion.
     pub(super) fn matches(
         &self,
         renders: &Renders<'_>,

@@ -63,7 +63,7 @@ pub enum ErrorKind {
     Code(&'static str),
     /// A `salt[...]` function refused its call.
     Salt,
-    /// A template that was asked for does not exist.
+    /// A template that was requested does not exist.
     TemplateNotFound,
     /// `raise(...)` in the template.
     Raised,

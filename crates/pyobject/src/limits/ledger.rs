@@ -61,7 +61,7 @@ fn look_closer(debt: u64) -> Result<()> {
     account.limits.check(0)
 }
 
-/// Make sure that the render that runs on this thread has room for so many bytes.
+/// Make sure that the render that runs on this thread has room for this many bytes.
 ///
 /// # Errors
 /// A limit error when more would be held than may be.
@@ -110,7 +110,7 @@ pub struct OpenAccount {
 }
 
 impl OpenAccount {
-    /// Open an account for a render with so many steps left.
+    /// Open an account for a render with this many steps left.
     pub fn new(limits: Limits, left: u64) -> Self {
         let account = RenderAccount { limits, most: left };
         let before = OPEN.with_borrow_mut(|open| open.replace(account));

@@ -215,7 +215,7 @@ impl RunBudget {
         self.spent().map_or(Ok(()), |spent| Err(spent.into()))
     }
 
-    /// Check that a work that holds so many bytes may go on. Of works on several threads each has an equal part of the
+    /// Check that a work that holds this many bytes may go on. Of works on several threads each has an equal part of the
     /// memory, or 64 MiB if that is more. Where the run has no memory left, those stop that hold more than half of
     /// their part, or less the further the run is beyond, and the others go on.
     ///

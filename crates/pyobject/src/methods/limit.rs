@@ -13,7 +13,7 @@ pub fn text(vm: &dyn Interpreter, bytes: usize) -> Result<()> {
     vm.burn(bytes / 16)
 }
 
-/// Allow text to grow by so many bytes, and account for the work: the text before was paid for.
+/// Allow text to grow by this many bytes, and account for the work: the text before was paid for.
 ///
 /// # Errors
 /// As [`text`].
@@ -23,7 +23,7 @@ pub fn growth(vm: &dyn Interpreter, before: usize, more: usize) -> Result<()> {
     vm.burn(more / 16)
 }
 
-/// Allow text to grow to so many bytes.
+/// Allow text to grow to this many bytes.
 ///
 /// # Errors
 /// As [`text`].

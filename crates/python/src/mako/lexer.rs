@@ -173,7 +173,7 @@ impl<'a> Lexer<'a> {
         self.breaks.partition_point(|at| *at < offset) + 1
     }
 
-    /// The start of the line that is so many lines below an offset.
+    /// The start of the line that is this many lines below an offset.
     fn below(&self, offset: usize, lines: usize) -> usize {
         if lines == 0 {
             return offset;

@@ -116,7 +116,7 @@ impl Machine {
                 }
                 None => Ok(outcome),
             })
-            // Nor turn what nothing is known of into something else.
+            // Nor turn what nothing is known about into something else.
             .map_or_else(
                 |error| Err(self.shared.given_up().unwrap_or(error)),
                 |outcome| self.shared.given_up().map_or(Ok(outcome), Err),

@@ -45,7 +45,7 @@ pub(crate) struct InterpreterState {
     pub(crate) lookup: Cell<(Lookup, bool)>,
     /// True if the job has looked at what differs from run to run, such as the clock.
     pub(crate) is_by_chance: Cell<bool>,
-    /// Why nothing is known of what the job would do; set once, it stays.
+    /// Why nothing is known about what the job would do; set once, it stays.
     unavailable: RefCell<Option<Error>>,
 }
 
@@ -207,7 +207,7 @@ impl InterpreterState {
         self.raise(error, "Unavailable", prelude, vm)
     }
 
-    /// Why nothing is known of what the job would do, if so.
+    /// Why nothing is known about what the job would do, if so.
     pub(crate) fn given_up(&self) -> Option<Box<Error>> {
         self.unavailable.borrow().clone().map(Box::new)
     }

@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompRule,
 };
 
-/// The newest rules that are asked for; an older kernel has those that it knows.
+/// The newest rules that are requested; an older kernel has those that it knows.
 const RULES: ABI = ABI::V6;
 
 /// From here on, no file or port can be opened, and no signal sent to other programs.

@@ -94,7 +94,7 @@ impl FileKind {
 }
 
 /// True if a file lies in the folder of one of some formulas.
-fn is_meant(configurations: &[(String, ConfigurationMethod)], path: &str) -> bool {
+fn is_match(configurations: &[(String, ConfigurationMethod)], path: &str) -> bool {
     let folder = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
     let of_path = folder(path);
     let mut formulas = configurations.iter();
@@ -111,8 +111,8 @@ impl Accounting {
         unread: Vec<String>,
         only: bool,
     ) -> Self {
-        let is_meant = |path: &String| !only || is_meant(&configurations, path);
-        let (not_compared, elsewhere): (Vec<_>, Vec<_>) = unread.into_iter().partition(is_meant);
+        let is_match = |path: &String| !only || is_match(&configurations, path);
+        let (not_compared, elsewhere): (Vec<_>, Vec<_>) = unread.into_iter().partition(is_match);
         Accounting {
             not_compared,
             elsewhere: elsewhere.len(),
@@ -134,10 +134,10 @@ impl Accounting {
     /// With files that were not compared and have another name now.
     #[must_use]
     pub fn with_renamed(mut self, renamed: Vec<(String, String)>) -> Self {
-        let is_meant = |path: &String| !self.only || is_meant(&self.configurations, path);
+        let is_match = |path: &String| !self.only || is_match(&self.configurations, path);
         let (renamed, elsewhere): (Vec<_>, Vec<_>) = renamed
             .into_iter()
-            .partition(|(old, new)| is_meant(old) || is_meant(new));
+            .partition(|(old, new)| is_match(old) || is_match(new));
         self.renamed = renamed;
         self.elsewhere += elsewhere.len();
         self
@@ -147,7 +147,7 @@ impl Accounting {
     #[must_use]
     pub fn with_unserved(self, different: Vec<Unserved>, same: Vec<Unserved>) -> Self {
         let meant = |mut all: Vec<Unserved>| {
-            all.retain(|one| !self.only || is_meant(&self.configurations, &one.path));
+            all.retain(|one| !self.only || is_match(&self.configurations, &one.path));
             all
         };
         let (unserved, unserved_alike) = (meant(different), meant(same));

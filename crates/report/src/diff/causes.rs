@@ -77,7 +77,7 @@ fn of_line<'c>(line: &YamlChangeLine, causes: &'c FileCauses) -> Option<&'c [Cau
 }
 
 /// The causes in words, each after an arrow.
-pub(super) fn said(causes: &[Cause], secrets: &Secrets) -> String {
+pub(super) fn in_words(causes: &[Cause], secrets: &Secrets) -> String {
     let chain = |cause: &Cause| {
         let expression = cause.expression.as_ref();
         let expression = expression.map(|source| secrets.scrubbed(source));
@@ -124,7 +124,7 @@ pub(super) fn after_argument(
     causes: &Causes,
     secrets: &Secrets,
 ) -> Vec<YamlChangeLine> {
-    let [old, new] = causes.each_ref().map(|causes| said(causes, secrets));
+    let [old, new] = causes.each_ref().map(|causes| in_words(causes, secrets));
     let lines = lines.into_iter().map(|line| {
         let from = match line.sign {
             Sign::Gone if line.is_last => old.clone(),
@@ -150,7 +150,7 @@ pub(super) fn after_lines(
             .is_some_and(|((sign, before), known)| sign == line.sign && is_next(before, known));
         before = known.map(|known| (line.sign, known));
         let from = match known {
-            Some(known) if !follows => said(known, secrets),
+            Some(known) if !follows => in_words(known, secrets),
             _ => String::new(),
         };
         YamlChangeLine { from, ..line }

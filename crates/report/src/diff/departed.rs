@@ -69,7 +69,7 @@ fn package(home: Home) -> Option<&'static str> {
 }
 
 /// The sentence about one, and the places that use it.
-pub(super) fn said(one: &Departed) -> (String, Vec<YamlChangeLine>) {
+pub(super) fn sentence(one: &Departed) -> (String, Vec<YamlChangeLine>) {
     let package = package(one.home).map(|package| format!("the package {package} has it"));
     let unknown = || "no extension is known to have it".to_owned();
     let title = match &one.part {

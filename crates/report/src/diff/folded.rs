@@ -1,4 +1,4 @@
-//! Changes and failures as they are shown: what differs only in what is each minion's own is one.
+//! Changes and failures as they are shown: those that differ only in each minion's own names are one entry.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ pub(super) struct ShownFailure<'d> {
     /// Each as the first minion has it.
     pub errors: Vec<(ErrorTurn, &'d SharedFailure)>,
     pub minions: Minions<'d>,
-    /// The values that are not there because of it.
+    /// The values that are missing because of it.
     lost: Vec<&'d ChangeGroup>,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn fold<'d, T>(
     folded
 }
 
-/// Failures of the same minions as one; those that stay are by themselves.
+/// Failures of the same minions, as one entry. Failures that stay are separate.
 fn together<'d>(
     failures: Vec<((ErrorTurn, &'d SharedFailure), Minions<'d>)>,
 ) -> Vec<ShownFailure<'d>> {
@@ -232,7 +232,7 @@ fn of_states(turn: ErrorTurn) -> &'static str {
         ErrorTurn::Fixed => "states are no longer refused",
         ErrorTurn::Otherwise | ErrorTurn::Less => "states are refused, and with other errors",
         ErrorTurn::Still => {
-            "states are refused in both states of the files; each sls that compiles alone is compared"
+            "states do not compile, before and after; each sls that compiles alone is compared"
         }
     }
 }
@@ -302,7 +302,7 @@ impl ShownFailure<'_> {
         }
     }
 
-    /// Of what something happened, where the title does not say so.
+    /// The subject of the change, if the title does not name it.
     pub fn of(&self, report: &DiffReport<'_>) -> String {
         let is_said = match self.subject {
             ComparedResult::Pillar => self.turn() != ErrorTurn::Still,

@@ -15,8 +15,8 @@ mod text;
 
 use std::collections::{BTreeSet, HashSet};
 
+use mapstack::message_text;
 use mapstack::secrets::{Redacted, Secrets};
-use mapstack::told;
 use mapstack::value::{Key, Value};
 use mapstack_fleet::{ChangeGroup, ComparedResult, Differences, Masking, SharedFailure};
 
@@ -158,7 +158,7 @@ impl DiffReport<'_> {
         }
     }
 
-    /// The key of a group as a list; the path as it is, if nothing in it is secret.
+    /// The key of a group as a list; the unchanged path if nothing in it is secret.
     fn path(&self, group: &ChangeGroup) -> Steps {
         let (keys, shown) = (&group.change.path, self.key(group));
         match shown == joined(keys) {
@@ -204,7 +204,7 @@ impl DiffReport<'_> {
     fn advised(&self, failing: &SharedFailure) -> String {
         let secrets = self.masking.of_example(&failing.example);
         let help = failing.error.diagnostic().help.as_deref();
-        let help = help.map(|help| format!("\nhelp: {}", told(help, &secrets)));
+        let help = help.map(|help| format!("\nhelp: {}", message_text(help, &secrets)));
         format!("{}{}", self.message(failing), help.unwrap_or_default())
     }
 
@@ -212,7 +212,7 @@ impl DiffReport<'_> {
     fn message(&self, failing: &SharedFailure) -> String {
         let diagnostic = failing.error.diagnostic();
         let secrets = self.masking.of_example(&failing.example);
-        let message = told(&diagnostic.message, &secrets);
+        let message = message_text(&diagnostic.message, &secrets);
         match &diagnostic.place {
             Some(place) => {
                 let rest = message.strip_prefix(&place.file).unwrap_or(&message);
@@ -263,7 +263,7 @@ impl DiffReport<'_> {
         summary
     }
 
-    /// Sentences at the end: what was compared, what was not, and what is unknown.
+    /// Sentences at the end: the compared parts, the parts that were not compared, and unknown results.
     fn closing(&self) -> Vec<String> {
         let unknown = states::closing(self).into_iter();
         self.accounting.lines().into_iter().chain(unknown).collect()
@@ -274,7 +274,7 @@ impl DiffReport<'_> {
         let secrets = self.secrets();
         let reasons = self.differences.broken_by_reason().into_iter();
         reasons
-            .map(|(error, ids)| (told(&error.to_string(), &secrets), ids))
+            .map(|(error, ids)| (message_text(&error.to_string(), &secrets), ids))
             .collect()
     }
 }

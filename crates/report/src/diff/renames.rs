@@ -8,7 +8,8 @@ use mapstack_fleet::{ChangeGroup, ComparedResult};
 /// The common part of two halves of a rename: the minions and the value, and what it is of.
 type Common<'g> = (&'g [String], Option<&'g [ComparedResult]>, String);
 
-/// The indices of groups with a value that is gone, with those of the groups that have it under another name.
+/// The indices of groups with a removed value, each with those of the groups that have the value under
+/// another name.
 pub(super) fn renames(groups: &[&ChangeGroup]) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     let mut common: HashMap<Common<'_>, [Vec<usize>; 2]> = HashMap::new();

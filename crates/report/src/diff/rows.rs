@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mapstack::minion::SaltVersion;
-use mapstack::{ConfigurationMethod, Error, told};
+use mapstack::{ConfigurationMethod, Error, message_text};
 use mapstack_fleet::{self as fleet, ChangeGroup, ComparedResult, ErrorTurn};
 use serde::Serialize;
 
@@ -182,7 +182,7 @@ impl<'r> From<&'r DiffReport<'_>> for Differences<'r> {
         let secrets = report.secrets();
         let broken = differences.broken.iter().map(|(minion, error)| Broken {
             minion,
-            error: told(&error.to_string(), &secrets),
+            error: message_text(&error.to_string(), &secrets),
         });
         let failing = differences.failures();
         Differences {

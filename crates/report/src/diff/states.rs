@@ -12,14 +12,14 @@ use mapstack_fleet::states::{
 };
 use mapstack_fleet::{Change, Departed};
 
-use super::causes::{after_argument, after_lines, is_at, said};
+use super::causes::{after_argument, after_lines, in_words, is_at};
 use super::departed;
 use super::folded::{Minions, fold};
 use super::{DiffReport, NAMED};
 use crate::words::{count, joined, shown_path, some};
 use crate::yaml_form::{Sign, YamlChangeLine, line, lines, note, text_lines};
 
-/// A change of what states do, as it is shown.
+/// A shown change of states.
 pub(super) struct StatesEntry<'d> {
     /// The change, as the first minion has it.
     pub group: Option<&'d StatesGroup>,
@@ -42,7 +42,8 @@ const MAX_NEW: usize = 20;
 /// Reactions that are named.
 const MAX_REACTIONS: usize = 4;
 
-/// The entries of all changes: those that are alike but for what is each minion's own are one, unless each is shown.
+/// The entries of all changes: changes that differ only in each minion's own names are one entry, unless each
+/// is shown.
 pub(super) fn entries<'d>(report: &DiffReport<'d>) -> Vec<StatesEntry<'d>> {
     let groups = report.differences.states.groups();
     let folded = fold(groups.iter(), |group| {
@@ -65,7 +66,7 @@ pub(super) fn entries<'d>(report: &DiffReport<'d>) -> Vec<StatesEntry<'d>> {
 
 /// The entry of something that Salt no longer has.
 fn of_departed(departed: &Departed) -> StatesEntry<'_> {
-    let (title, lines) = departed::said(departed);
+    let (title, lines) = departed::sentence(departed);
     StatesEntry {
         group: None,
         title,
@@ -80,7 +81,7 @@ fn of_departed(departed: &Departed) -> StatesEntry<'_> {
     }
 }
 
-/// The entries, where states of the same minions that moved from one sls to another and are the same otherwise are one.
+/// The entries. States that only moved from one sls to another on the same minions are one entry.
 fn with_moves<'d>(report: &DiffReport<'d>, entries: Vec<StatesEntry<'d>>) -> Vec<StatesEntry<'d>> {
     let mut known: BTreeMap<(String, Vec<String>), usize> = BTreeMap::new();
     let mut all: Vec<(StatesEntry<'d>, Vec<String>)> = Vec::new();
@@ -184,7 +185,7 @@ fn of_state<'d>(
         from: if is_said {
             String::new()
         } else {
-            said(&from, &secrets)
+            in_words(&from, &secrets)
         },
         place,
         reactions: some(&reactions, MAX_REACTIONS),

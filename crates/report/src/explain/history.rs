@@ -312,7 +312,7 @@ pub(super) fn reached(why: &Reason) -> String {
         } => {
             let at = place.as_ref().map(|place| format!(" in {place}"));
             let at = at.unwrap_or_default();
-            format!("because '{target}' ({matcher}) means the minion{at}")
+            format!("because '{target}' ({matcher}) matches the minion{at}")
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::terminal::Styled;
 /// The key of the text of a line.
 const TEXT: &str = "text";
 
-/// The path of the text of a line, or of all that is known of it.
+/// The path of the text of a line, or of all that is known about it.
 #[must_use]
 pub fn line_path(lines: &FileLines, number: u64) -> Vec<Key> {
     let number = i64::try_from(number).unwrap_or(i64::MAX);

@@ -51,7 +51,7 @@ struct RequisiteRow<'r> {
     name: String,
     /// file:line:column
     at: Option<String>,
-    /// The other state and its argument, such as `require_in`, where it is written there.
+    /// The state and argument, such as `require_in`, that add the requisite, if another state does.
     #[serde(skip_serializing_if = "Option::is_none")]
     given_by: Option<GivenBy<'r>>,
 }
@@ -64,7 +64,8 @@ struct GivenBy<'r> {
     argument: &'r str,
 }
 
-/// The paths of an argument of an ID, one for each function that has it; with a function before it, of that one.
+/// The paths of an argument of an ID, one for each function that has it. `FUNCTION:ARGUMENT` selects one
+/// function.
 ///
 /// # Errors
 /// The state has no such argument.
@@ -156,7 +157,7 @@ impl ExplainReport<'_> {
         }
     }
 
-    /// Everything that is known of the states, for programs.
+    /// Everything that is known about the states, for programs.
     pub fn state_rows<'r>(
         &'r self,
         explained: &'r ExplainedStates,
@@ -171,7 +172,7 @@ impl ExplainReport<'_> {
         }
     }
 
-    /// Everything that is known of the lines of a file and of its state, for programs.
+    /// Everything that is known about the lines of a file and of its state, for programs.
     pub fn file_rows<'r>(
         &'r self,
         explained: &'r ExplainedStates,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mapstack::Means;
 use mapstack_lint::{Finding, Level, Rule};
 
-/// A finding, and the others that say the same of other places, or of the same place on other minions.
+/// A finding, and the findings with the same message at other places, or at the same place on other minions.
 pub struct Folded<'f> {
     /// The first.
     pub first: &'f Finding,
@@ -13,7 +13,7 @@ pub struct Folded<'f> {
     pub others: Vec<&'f Finding>,
 }
 
-/// The number of findings with one message that are shown one by one.
+/// The number of findings with one message that are shown separately.
 const SHOWN: usize = 2;
 
 /// The number of places that are named.
@@ -22,8 +22,8 @@ const NAMED: usize = 5;
 /// The largest length of a text that is named with its place.
 const LONGEST: usize = 48;
 
-/// Findings of reports by their causes: those at one place, whatever they say of each minion, and those with one message.
-/// A formula that no root has is one cause in all reports, and is with the first.
+/// Findings of reports by their causes: those at one place, even with different messages, and those with one
+/// message. A formula that no root has is one cause in all reports, and is with the first.
 ///
 /// ```
 /// use mapstack::Place;

@@ -7,7 +7,7 @@ use mapstack_lint::Rule;
 use crate::room::Room;
 use crate::words::count;
 
-/// Limit on the findings of one rule that are shown one by one.
+/// Limit on the shown findings of one rule.
 const MOST_OF_A_RULE: usize = 300;
 
 /// The findings that were shown so far, and those that were not.
@@ -24,7 +24,7 @@ struct Shown {
 }
 
 impl ShownFindings {
-    /// Show a finding of a rule, and count the bytes that it takes; or only count it, if there are too many.
+    /// Show a finding of a rule and count its bytes, or only count it beyond the limit.
     pub fn show(&mut self, rule: Rule, show: impl FnOnce() -> usize) {
         let of_rule = self.of_rules.entry(rule).or_default();
         match of_rule.shown < MOST_OF_A_RULE && self.room.show(show) {
@@ -48,7 +48,7 @@ impl ShownFindings {
 mod tests {
     use super::*;
 
-    /// The findings of a rule that are shown, of so many with so many bytes.
+    /// The number of shown findings of a rule that has `findings`, each of some bytes.
     fn shown(most: &mut ShownFindings, rule: Rule, findings: usize, bytes: usize) -> usize {
         let mut shown = 0;
         for _ in 0..findings {

@@ -119,7 +119,7 @@ fn of_estate(report: &LintReport, reached: &SlsCounts) -> Vec<String> {
     }
     if reached.unnamed > 0 {
         let why = match reached.has_top {
-            true => "that none gets, rendered for one",
+            true => "that none gets, each rendered for one minion",
             false => "rendered for one minion, as there is no top file",
         };
         looked.push(format!("{} {why}", reached.unnamed));
@@ -160,7 +160,7 @@ fn of_estate(report: &LintReport, reached: &SlsCounts) -> Vec<String> {
     }
     if !others.is_empty() {
         notes.push(format!(
-            "not looked at: {} without templates that Salt reads, as far as their names show",
+            "not looked at: {} that Salt reads without rendering (judged by name)",
             count(others.len(), "other file")
         ));
     }
@@ -310,7 +310,7 @@ fn missed(reports: &[(String, LintReport)], unserved: usize) -> Vec<String> {
         ),
         (
             distinct(|report| report.lacking.iter().collect()),
-            "in need of facts that no minion here has",
+            "that needs facts of other minions",
         ),
     ];
     missed

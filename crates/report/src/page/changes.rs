@@ -1,4 +1,4 @@
-//! A change of files, and its effects on a fleet, as a page.
+//! The effects of a change of files on a fleet, as a page.
 
 use serde::Serialize;
 use tera::Context;
@@ -21,7 +21,7 @@ pub struct Changes {
     pub from: String,
     /// The state after.
     pub to: String,
-    /// The amount of changes, in a sentence.
+    /// The number of changes, in a sentence.
     pub summary: String,
     /// Remarks on what was compared and what was not, a sentence each.
     pub notes: Vec<String>,
@@ -36,11 +36,11 @@ pub struct Changes {
 pub struct Changed {
     /// The formulas concerned.
     pub formulas: String,
-    /// The keys, or what happened.
+    /// The keys, or the event.
     pub title: String,
     /// The places from which it is new or gone, in words.
     pub from: String,
-    /// The lines of the value that go, come and stay.
+    /// The removed, new and unchanged lines of the value.
     pub lines: Vec<ChangedLine>,
     /// The origin of the old value.
     pub was: Option<QuotedPlace>,
@@ -50,7 +50,7 @@ pub struct Changed {
     pub message: Option<String>,
     /// True if something is worse than before.
     pub bad: bool,
-    /// The facts that the minions have in common, and no others.
+    /// The facts that these minions have in common and no other minion has.
     pub common: Option<String>,
     /// The minions.
     pub minions: Vec<String>,
@@ -96,7 +96,7 @@ struct Matrix<'c> {
     rows: Vec<(&'c str, bool, Vec<bool>)>,
 }
 
-/// A matrix with more columns or rows is not read.
+/// A larger matrix would be unreadable, and is left out.
 const MAX_COLUMNS: usize = 60;
 const MAX_ROWS: usize = 150;
 
@@ -105,7 +105,7 @@ impl Changes {
         self.failures.iter().chain(&self.changes)
     }
 
-    /// The matrix, if it is small enough, and says more than the sections do.
+    /// The matrix, if it is small enough and there are several minions and changes.
     fn matrix(&self) -> Option<Matrix<'_>> {
         let mut minions: Vec<&str> = Vec::new();
         for minion in self.all().flat_map(|change| &change.minions) {
@@ -133,7 +133,7 @@ impl Changes {
     /// The page as HTML.
     ///
     /// # Errors
-    /// [`PageError`] if the template fails, which no content makes it do.
+    /// [`PageError`] if the template fails, which does not depend on the content.
     pub fn to_html(&self) -> Result<String, PageError> {
         let mut page = self.clone();
         [&mut page.from, &mut page.to, &mut page.summary]
@@ -164,7 +164,7 @@ impl QuotedPlace {
 const MARKUP: usize = 1_000;
 
 impl Changed {
-    /// The bytes that it takes on the page, about.
+    /// Its approximate size on the page, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let lines = self.lines.iter();
         let lines = lines.map(|line| 50 + line.text.len() + line.from.len());

@@ -20,7 +20,7 @@ pub enum OutlineLine<'r> {
     Close,
 }
 
-/// The outline of rows, those with common beginnings one behind the other.
+/// The outline of rows. Rows with a common beginning follow each other.
 pub fn outline(rows: &[ValueRow]) -> Vec<OutlineLine<'_>> {
     let mut lines = Vec::new();
     // The open entries: their keys, and their lines.

@@ -24,7 +24,7 @@ pub(super) enum WholeStep<'e> {
         target: &'e str,
         saltenv: &'e str,
         matcher: &'e str,
-        /// True if it means the minion.
+        /// True if it matches the minion.
         matches: bool,
         /// file:line:column
         place: Option<String>,
@@ -71,12 +71,12 @@ impl<'e> WholeStep<'e> {
                 matcher,
                 place,
                 sls,
-                is_meant,
+                is_match,
             } => WholeStep::Target {
                 target,
                 saltenv,
                 matcher,
-                matches: *is_meant,
+                matches: *is_match,
                 place: place.as_ref().map(position),
                 sls: sls.iter().map(String::as_str).collect(),
             },
@@ -165,7 +165,7 @@ impl fmt::Display for WholeStep<'_> {
     }
 }
 
-/// The value, behind a word that says what it is.
+/// The value, after a word for its kind.
 pub(super) fn before(word: &str, there: Option<&str>) -> String {
     there
         .map(|there| format!("{word}{there}"))

@@ -42,7 +42,7 @@ struct TargetRow<'e> {
     target: &'e str,
     saltenv: &'e str,
     matcher: &'e str,
-    /// True if it means the minion.
+    /// True if it matches the minion.
     matches: bool,
     /// The facts that it looks at, in words.
     because: String,
@@ -125,12 +125,12 @@ impl<'e> PillarSources<'e> {
                 matcher,
                 place,
                 sls,
-                is_meant,
+                is_match,
             } => self.targets.push(TargetRow {
                 target,
                 saltenv,
                 matcher,
-                matches: *is_meant,
+                matches: *is_match,
                 because: facts.because(target, matcher),
                 place: place.as_ref().map(position),
                 sls,
@@ -173,7 +173,10 @@ impl<'e> PillarSources<'e> {
         let external = self.external.iter().flat_map(External::lines).collect();
         let parts: [(String, Vec<String>); 5] = [
             ("top files".into(), files),
-            (format!("targets that mean {}", self.minion), lines(matched)),
+            (
+                format!("targets that match {}", self.minion),
+                lines(matched),
+            ),
             ("other targets".into(), lines(others)),
             (
                 "sls, in order".into(),

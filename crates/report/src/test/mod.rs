@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use mapstack::secrets::{Redacted, Secrets};
 use mapstack::value::{Key, Value};
-use mapstack::{Diagnostic, Error, told};
+use mapstack::{Diagnostic, Error, message_text};
 use mapstack_expect::{Case, Counts, Difference};
 use mapstack_fleet::Masking;
 
@@ -59,7 +59,7 @@ impl TestReport {
         }
     }
 
-    /// The failures, each once, without secrets; a note says which cases one concerns, if there are several.
+    /// The failures, each once, without secrets. A note lists the cases of a failure if there are several.
     pub fn failures(&self) -> impl Iterator<Item = Redacted<Error>> {
         let failures = folded::failures(self).into_iter();
         failures.map(
@@ -80,7 +80,7 @@ impl TestReport {
 
     /// A failure in one line, without secrets.
     fn message(&self, case: &Case, error: &Error) -> String {
-        told(&error.to_string(), &self.secrets(case))
+        message_text(&error.to_string(), &self.secrets(case))
     }
 
     /// The warnings of all runs, each once, without secrets.

@@ -222,7 +222,7 @@ fn check_names(options: &mut Options<'_>) {
             || "Salt has no such option".to_string(),
             |near| format!("Salt has no such option; did you mean `{near}`?"),
         );
-        options.warn_of(format!("`{name}` counts for nothing"), help);
+        options.warn_of(format!("`{name}` is ignored"), help);
     }
 }
 
@@ -416,7 +416,7 @@ fn saltenvs(
                     saltenv.mountpoint = Some(without_scheme(&value.to_string()).into());
                 }
                 other => options.warn_of(
-                    format!("`{other}` of {at} counts for nothing"),
+                    format!("`{other}` of {at} is ignored"),
                     "a saltenv can have ref, root and mountpoint",
                 ),
             }
@@ -503,7 +503,7 @@ pub(super) fn remote(
     };
     for name in KEYS {
         if settings.get(name).is_some_and(Value::truthy) {
-            let message = format!("`{name}` of {what} counts for nothing here");
+            let message = format!("`{name}` of {what} is ignored here");
             options.warn_of(
                 message,
                 format!(
@@ -666,12 +666,12 @@ mod tests {
             (
                 r#"{"gitfs_remotes": ["https://a/b"], "gitfs_bsae": "x"}"#,
                 1,
-                "`gitfs_bsae` counts for nothing",
+                "`gitfs_bsae` is ignored",
             ),
             (
                 r#"{"gitfs_remotes": ["git@a:b"], "gitfs_privkey": "/k"}"#,
                 1,
-                "`privkey` of the remote 'git@a:b' counts for nothing",
+                "`privkey` of the remote 'git@a:b' is ignored",
             ),
             (
                 r#"{"gitfs_remotes": [{"https://a/b": [{"saltenv": [{"dev": [{"base": "x"}]}]}]}]}"#,

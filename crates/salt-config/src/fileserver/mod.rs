@@ -41,7 +41,7 @@ const OTHERS: [&str; 6] = ["azurefs", "hgfs", "minionfs", "s3fs", "svnfs", "gcsf
 /// The file server of a master's or a minion's options.
 ///
 /// `mirrors` is the directory with mirrors of git repositories that are on other machines; nothing is
-/// fetched into it here. Options that are not there have Salt's defaults.
+/// fetched into it here. Options that do not exist have Salt's defaults.
 ///
 /// ```
 /// use mapstack_salt_config::fileserver;
@@ -164,7 +164,7 @@ fn without_backend(options: &mut Options<'_>, backends: &[String]) {
         let is_set = options.get(option).is_some_and(Value::truthy);
         if is_set && !backends.iter().any(|named| named == backend) {
             options.warn_of(
-                format!("`{option}` counts for nothing: `fileserver_backend` does not name {backend}"),
+                format!("`{option}` is ignored: `fileserver_backend` does not name {backend}"),
                 format!("add `{backend}` to `fileserver_backend`; without the option, it is `roots` alone"),
             );
         }

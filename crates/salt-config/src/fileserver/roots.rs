@@ -22,7 +22,7 @@ pub(super) fn open(options: &mut Options<'_>) -> Result<Roots> {
     }
     for missing in roots.missing_roots() {
         let message = format!("the root {} is not a directory", missing.display());
-        options.warn_of(message, "Salt leaves such roots out without a word");
+        options.warn_of(message, "Salt leaves such roots out silently");
     }
     Ok(match ignored(options)? {
         Some(ignored) => roots.ignore(ignored),
@@ -47,7 +47,7 @@ pub(super) fn directories(options: &mut Options<'_>) -> Result<Vec<RootDirectory
     Ok(read.saltenvs.into_iter().flat_map(of_saltenv).collect())
 }
 
-/// The files that are not there (Salt: `salt.fileserver.is_file_ignored`).
+/// The files to ignore (Salt: `salt.fileserver.is_file_ignored`).
 fn ignored(options: &mut Options<'_>) -> Result<Option<NamePatterns>> {
     let mut expressions = options.texts("file_ignore_regex")?;
     let patterns = options.texts("file_ignore_glob")?;

@@ -1,4 +1,4 @@
-//! Renders that are asked for as Jinja's are, run by the interpreter.
+//! Renders that are requested as Jinja's are, run by the interpreter.
 
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ pub fn run_as(
         strict: false,
     };
     let compiled = compiled::of(compile, interpreter, &limits)?;
-    // A module has these functions however it is asked for.
+    // A module has these functions however it is requested.
     let given = CodeInputs::of(request, &compiled, &["salt", "__salt__"]);
     let job = ModuleJob {
         source: request.source.clone(),

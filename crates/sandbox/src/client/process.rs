@@ -27,9 +27,9 @@ pub(super) struct Process {
     child: Child,
     /// Gone once it was hung up.
     control: Option<WaitingSocket>,
-    /// Sessions whose end was asked for and not reported yet.
+    /// Sessions whose end was requested and not reported yet.
     ending: bool,
-    /// True if sessions are asked for that are prepared for all kinds of jobs.
+    /// True if sessions are requested that are prepared for all kinds of jobs.
     is_for_all: bool,
     /// True if the next session is.
     next_is_for_all: bool,

@@ -292,7 +292,7 @@ pub enum RefusalKind {
     NotFound,
     /// It is not allowed.
     Forbidden,
-    /// Nothing answers the call, so nothing is known of what it would return.
+    /// Nothing answers the call, so nothing is known about what it would return.
     Unanswered,
     /// Anything else.
     Other,

@@ -236,11 +236,11 @@ pub enum FailureKind {
     Refused(u32),
     /// Something that templates cannot have.
     Forbidden,
-    /// A template that was asked for does not exist.
+    /// A template that was requested does not exist.
     NotFound,
     /// A limit was reached.
     Limit,
-    /// Code needs something that is not there, so nothing is known of what it would do.
+    /// Code needs something that does not exist, so nothing is known about what it would do.
     Unavailable,
     /// The interpreter itself failed.
     Broken,

@@ -84,7 +84,7 @@ impl MinionCompile<'_> {
                 if is_internal(&module)? {
                     continue;
                 }
-                let said = self.said(&id, &module, body, &args)?;
+                let said = self.arguments(&id, &module, body, &args)?;
                 chunks.extend(self.named(said)?);
             }
         }
@@ -110,7 +110,13 @@ impl MinionCompile<'_> {
     }
 
     /// The arguments of a state by name.
-    fn said(&self, id: &Key, module: &Key, body: &DictRef, args: &Obj) -> Result<StateArguments> {
+    fn arguments(
+        &self,
+        id: &Key,
+        module: &Key,
+        body: &DictRef,
+        args: &Obj,
+    ) -> Result<StateArguments> {
         // Room for what Salt adds and a few arguments.
         let chunk = DictRef::new(Entries::with_capacity_and_hasher(16, Default::default()));
         chunk.insert("state", Obj::from(module));

@@ -181,7 +181,7 @@ impl MinionCompile<'_> {
         Ok(())
     }
 
-    /// Add the states of one sls to those of others.
+    /// Add the states of an sls.
     pub(crate) fn merge(&mut self, high: &DictRef, states: &DictRef) -> Result<()> {
         for part in ["__extend__", "__exclude__"] {
             if let Some(more) = taken(states, part) {

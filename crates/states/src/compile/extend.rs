@@ -237,7 +237,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// Put an argument in the place of those of its name. True if there were any.
+    /// Put an argument in place of those of its name. True if there were any.
     fn replace(&mut self, arg: &Obj) -> Result<bool> {
         let new = match arg {
             Obj::Str(_) => {
@@ -316,7 +316,8 @@ fn of_nothing(name: &Key, body: &Obj) -> Result<Refusal> {
     Ok(refusal.of_state(name, vec![Key::from("extend"), name.clone()]))
 }
 
-/// The refusal of a requisite that a state gives to one that is not there. `None` if the body begins with another argument.
+/// The refusal of a requisite that a state gives to one that does not exist. `None` if the body begins with another
+/// argument.
 fn given_to_nothing(name: &Key, module: &Key, body: &Obj) -> Result<Option<Refusal>> {
     let first_item = |list: &Obj| match list {
         Obj::List(list) => match list.items().first() {

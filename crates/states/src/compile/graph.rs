@@ -15,7 +15,7 @@ use super::refusal::{Result, exception};
 /// A state, or the test of a state that others `prereq`.
 pub(crate) struct Node {
     pub tag: String,
-    /// Nothing for the test of a state that says itself that it is tested.
+    /// `None` for the test of a state that is marked as tested itself.
     chunk: Option<DictRef>,
     /// Those that come behind it.
     pub behind: Edges,
@@ -133,8 +133,8 @@ impl Graph {
         }
     }
 
-    /// The states that a requisite means; nothing if there are none. A pattern for sls may mean none.
-    pub fn meant(&self, module: &Key, name: &str) -> Result<Option<Vec<usize>>> {
+    /// The states that a requisite names; `None` if there are none. A pattern for sls may match none.
+    pub fn targets(&self, module: &Key, name: &str) -> Result<Option<Vec<usize>>> {
         let all = |sets: Vec<&IndexSet<usize>>| sets.into_iter().flatten().copied().collect();
         if !is_pattern(name) {
             let name = Key::from(name);
@@ -178,7 +178,7 @@ impl Graph {
     ) -> Result<()> {
         let tag = tag_of(chunk)?;
         let Some(own) = self.by_tag.get(&tag).copied() else {
-            return exception(format!("the state '{tag}' is not there"));
+            return exception(format!("the state '{tag}' does not exist"));
         };
         for other in others {
             if kind == Requisite::Prereq {

@@ -202,7 +202,7 @@ impl MinionCompile<'_> {
         })
     }
 
-    /// The order of a chunk itself, with the place of its name among others.
+    /// The order of a chunk: its number, and as a fraction the position of its name in `names`.
     fn own_order(&self, chunk: &DictRef, cap: &Cap) -> Result<Obj> {
         let mut number = cap.of(chunk);
         if let Some(of_name) = taken(chunk, "name_order")

@@ -104,7 +104,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// An `extend`, or a requisite that ends in `_in`, names a state that is not there.
+    /// An `extend`, or a requisite that ends in `_in`, names a state that does not exist.
     ExtendOfNothing: Some("include the sls that has the state, or correct the ID"),
     /// The high data is not a mapping.
     HighNotMapping: None,
@@ -138,7 +138,7 @@ kinds! {
     SeveralFunctions: Some("give each function an ID of its own"),
     /// A requisite's name is not text.
     RequisiteNotText: Some("put the name in quotes"),
-    /// A requisite names a state that is not there.
+    /// A requisite names a state that does not exist.
     MissingRequisite: Some("include the sls that has the state, or correct the name"),
     /// States require each other.
     Cycle: Some("remove one of these requisites"),
@@ -150,11 +150,11 @@ kinds! {
     SlsNotMapping: None,
     /// The `include` of an sls is not a list.
     IncludeNotList: Some("write each sls on a line of its own, behind a dash"),
-    /// An `include` names a saltenv that is not there.
+    /// An `include` names a saltenv that does not exist.
     UnknownSaltenv: Some("give the saltenv its directories in the option file_roots"),
     /// A relative `include` leads above the root.
     IncludeAboveRoot: Some("use fewer dots"),
-    /// An `include` names an sls that is not there.
+    /// An `include` names an sls that does not exist.
     MissingInclude: None,
     /// An `include` names an sls that several saltenvs have.
     AmbiguousInclude: Some("name the saltenv, as in 'base: web'"),

@@ -38,7 +38,7 @@ impl MinionCompile<'_> {
         Ok(cap)
     }
 
-    /// Watching becomes requiring where the module does nothing about what is watched.
+    /// `watch` becomes `require` if the module has no reaction to changes.
     fn without_watch(&self, chunk: &DictRef, options: &CompileOptions<'_>) -> Result<()> {
         for (watch, require) in [("watch", "require"), ("watch_any", "require_any")] {
             let Some(watched) = chunk.get_str(watch) else {
@@ -92,7 +92,7 @@ impl MinionCompile<'_> {
                 };
                 // A state that is tested has a node for that from here on.
                 let is_tested = chunk.get_str("__prereq__").unwrap_or_default().truthy()?;
-                let Some(others) = graph.meant(&module, text)? else {
+                let Some(others) = graph.targets(&module, text)? else {
                     return missing(chunk, kind.name(), &module, text).map(Some);
                 };
                 self.budget.burn(1 + others.len())?;
@@ -103,14 +103,14 @@ impl MinionCompile<'_> {
     }
 }
 
-/// The refusal of a requisite on a state that is not there, which is given by its module and its name.
+/// The refusal of a requisite on a state that does not exist, which is given by its module and its name.
 pub(super) fn missing(
     chunk: &DictRef,
     requisite: &str,
     module: &Key,
     name: &str,
 ) -> Result<Refusal> {
-    let message = format!("'{requisite}' names '{module}: {name}', which is not there");
+    let message = format!("'{requisite}' names '{module}: {name}', which does not exist");
     let mut refusal = refusal(chunk, RefusalKind::MissingRequisite, &message)?;
     refusal.missing = Some((Some(module.to_string()), name.to_string()));
     refusal.requisites = vec![Requires {

@@ -1,6 +1,6 @@
-//! The order in which states run before Salt 3008, which follows requisites while it runs them (Salt: `call_chunk`).
+//! The order of states before Salt 3008, which follows requisites during the run (Salt: `call_chunk`).
 //!
-//! Every state counts as run with success and changes, so that each requisite lets states run.
+//! Every state is taken to succeed with changes, so every requisite is met.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -20,64 +20,65 @@ use super::work::MinionCompile;
 use super::{CompileOptions, LowState};
 use crate::gather::stacked;
 
-/// The argument of a state that another has as `prereq`.
+/// The argument of a state that another one names in `prereq`.
 const PREREQUIRED: &str = "prerequired";
 
-/// So often Salt looks at a state that waits, before it gives up.
+/// The number of times that Salt tries a waiting state before it gives up.
 const TRIES: usize = 20;
 
-/// So many states can wait for each other. Python's stack ends earlier.
+/// The number of states that can wait for each other. Python's recursion limit is lower.
 const DEPTH: usize = 1_000;
 
 /// A requisite of a chunk.
 struct ChunkRequisite {
-    /// The argument that it is in.
+    /// The argument that has it.
     argument: &'static str,
     /// The kind of the requisite; nothing for [`PREREQUIRED`].
     kind: Option<Requisite>,
     module: Key,
     /// Nothing if it names no state.
     name: Option<String>,
-    /// The chunks that it means.
-    meant: Vec<usize>,
-    /// True if an sls that it means has no states.
+    /// The chunks that it names.
+    targets: Vec<usize>,
+    /// True if it names an sls without states.
     is_empty_sls: bool,
     /// True if the option `disabled_requisites` has it.
     is_disabled: bool,
 }
 
 impl ChunkRequisite {
-    fn is_lost(&self) -> bool {
-        self.meant.is_empty() && !self.is_empty_sls
+    fn is_missing(&self) -> bool {
+        self.targets.is_empty() && !self.is_empty_sls
     }
 }
 
 /// A state that waits for others.
 struct PendingState {
     chunk: usize,
-    /// The requisite of the one before it.
+    /// The argument by which it waits.
     argument: &'static str,
 }
 
-/// The chunks of a run, and what is known of each.
+/// The chunks of a run, and what is known about each.
 struct Run<'r, 'w, 'o> {
     work: &'r mut MinionCompile<'w>,
     options: &'r CompileOptions<'o>,
     chunks: Vec<DictRef>,
-    /// Chunks of one tag are one state.
+    /// The tag of each chunk: chunks with the same tag are one state.
     tags: Vec<usize>,
     by_name: HashMap<String, Vec<usize>>,
-    /// Chunks whose name or ID is not text. Looking up another name ends with an exception.
-    odd: Vec<usize>,
+    /// Chunks whose name or ID is not text. Salt raises an exception when it compares such a name with
+    /// another one.
+    not_text: Vec<usize>,
     needs: Vec<Option<Rc<Vec<ChunkRequisite>>>>,
     /// By tag.
     has_run: HashSet<usize>,
     is_tested: HashSet<usize>,
     active: HashSet<usize>,
-    /// By chunk: the next run is a test, and: another state has it as `prereq`.
+    /// By chunk: those whose next run is a test, and those that another state names in `prereq`.
     tests: HashSet<usize>,
     prerequired: HashSet<usize>,
-    way: Vec<PendingState>,
+    waiting: Vec<PendingState>,
     /// The chunks in the order in which they run, with true for a test.
     steps: Vec<(usize, bool)>,
 }
@@ -112,14 +113,15 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     ) -> Result<Self> {
         let (mut tags, mut by_tag) = (Vec::new(), HashMap::new());
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-        let (mut odd, mut tests, mut prerequired) = (Vec::new(), HashSet::new(), HashSet::new());
+        let (mut not_text, mut tests, mut prerequired) =
+            (Vec::new(), HashSet::new(), HashSet::new());
         for (index, chunk) in chunks.iter().enumerate() {
             let next = by_tag.len();
             tags.push(*by_tag.entry(tag_of(chunk)?).or_insert(next));
             for part in ["name", "__id__"] {
                 let name = chunk.get_str(part).unwrap_or_default();
                 let Some(name) = name.as_str() else {
-                    odd.push(index);
+                    not_text.push(index);
                     continue;
                 };
                 let named = by_name.entry(name.to_string()).or_default();
@@ -143,18 +145,18 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             chunks,
             tags,
             by_name,
-            odd,
+            not_text,
             has_run: HashSet::new(),
             is_tested: HashSet::new(),
             active: HashSet::new(),
             tests,
             prerequired,
-            way: Vec::new(),
+            waiting: Vec::new(),
             steps: Vec::new(),
         })
     }
 
-    /// Run a state, and before it those that it requires (Salt: `call_chunk`).
+    /// Run a state after those that it requires (Salt: `call_chunk`).
     fn call(&mut self, chunk: usize, tries: usize) -> Result<()> {
         let tag = self.tags[chunk];
         let needs = self.needs(chunk)?;
@@ -168,34 +170,34 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             self.step(chunk);
             return Ok(());
         }
-        let asked = needs.iter().filter(|need| match need.kind {
+        let relevant = needs.iter().filter(|need| match need.kind {
             Some(kind) => kind != Requisite::OnfailAll,
             None => !is_test,
         });
-        let asked: Vec<&ChunkRequisite> = asked.collect();
-        if asked.is_empty() {
+        let relevant: Vec<&ChunkRequisite> = relevant.collect();
+        if relevant.is_empty() {
             let id = text_at(&self.chunks[chunk], "__id__")?;
             return exception(format!(
                 "'onfail_all' of '{id}' names a state that does not run before it"
             ));
         }
-        if self.refuse_lost(chunk, &asked)? {
+        if self.refuse_missing(chunk, &relevant)? {
             match is_test {
                 true => self.is_tested.insert(tag),
                 false => self.has_run.insert(tag),
             };
             return Ok(());
         }
-        for need in &asked {
+        for need in &relevant {
             let marked = match need.kind {
                 Some(Requisite::Prereq) => &mut self.tests,
                 None => &mut self.prerequired,
                 Some(_) => continue,
             };
-            marked.extend(&need.meant);
+            marked.extend(&need.targets);
         }
-        for need in asked {
-            for other in &need.meant {
+        for need in relevant {
+            for other in &need.targets {
                 if !self.call_before(chunk, need.argument, *other)? {
                     return Ok(());
                 }
@@ -219,12 +221,12 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         }
         let waiting = PendingState { chunk, argument };
         if !self.active.contains(&other_tag) {
-            if self.way.len() >= DEPTH {
+            if self.waiting.len() >= DEPTH {
                 return exception(format!("states require each other {DEPTH} deep"));
             }
-            self.way.push(waiting);
+            self.waiting.push(waiting);
             stacked(|| self.call(other, 0))?;
-            self.way.pop();
+            self.waiting.pop();
             return Ok(true);
         }
         if self.prerequired.contains(&other) {
@@ -235,19 +237,22 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             }
             return Ok(false);
         }
-        self.way.push(waiting);
+        self.waiting.push(waiting);
         let found = self.cycle(other);
-        self.way.pop();
+        self.waiting.pop();
         self.work.refuse(found?);
         self.has_run.insert(tag);
         Ok(false)
     }
 
-    /// The refusal of states that wait for each other: those from one on the way to its end.
+    /// The refusal of states that wait for each other in a circle.
     fn cycle(&self, other: usize) -> Result<super::Refusal> {
         let tag = self.tags[other];
-        let start = self.way.iter().position(|one| self.tags[one.chunk] == tag);
-        let way = &self.way[start.unwrap_or(self.way.len() - 1)..];
+        let start = self
+            .waiting
+            .iter()
+            .position(|one| self.tags[one.chunk] == tag);
+        let way = &self.waiting[start.unwrap_or(self.waiting.len() - 1)..];
         let next = way.iter().skip(1).map(|one| one.chunk).chain([other]);
         let links = way.iter().zip(next).map(|(one, before)| Link {
             behind: &self.chunks[one.chunk],
@@ -257,7 +262,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         cycle_of(&links.collect::<Vec<_>>())
     }
 
-    /// A state runs.
+    /// Record that a state runs.
     fn step(&mut self, chunk: usize) {
         let is_test = self.tests.remove(&chunk);
         self.steps.push((chunk, is_test));
@@ -273,38 +278,38 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             if need.is_disabled || need.name.is_none() || (is_test && need.kind.is_none()) {
                 continue;
             }
-            self.work.budget.burn(need.meant.len())?;
+            self.work.budget.burn(need.targets.len())?;
             let ran = match need.kind {
                 Some(Requisite::Prereq) => &self.is_tested,
                 _ => &self.has_run,
             };
             let has_run = |chunk: &usize| ran.contains(&self.tags[*chunk]);
-            if need.is_lost() || !need.meant.iter().all(has_run) {
+            if need.is_missing() || !need.targets.iter().all(has_run) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Refuse what a state requires and is not there. True if there is any.
-    fn refuse_lost(&mut self, chunk: usize, needs: &[&ChunkRequisite]) -> Result<bool> {
-        let lost: Vec<_> = needs.iter().filter(|need| need.is_lost()).collect();
-        for need in &lost {
+    /// Refuse the missing requisites of a state. True if there are any.
+    fn refuse_missing(&mut self, chunk: usize, needs: &[&ChunkRequisite]) -> Result<bool> {
+        let missing_requisites: Vec<_> = needs.iter().filter(|need| need.is_missing()).collect();
+        for need in &missing_requisites {
             let name = need.name.as_deref().unwrap_or("nothing");
             let refusal = missing(&self.chunks[chunk], need.argument, &need.module, name)?;
             self.work.refuse(refusal);
         }
-        Ok(!lost.is_empty())
+        Ok(!missing_requisites.is_empty())
     }
 
-    /// End a state that goes on waiting.
+    /// Refuse a state that still waits after [`TRIES`].
     fn give_up(&mut self, chunk: usize, needs: &[ChunkRequisite]) -> Result<()> {
         let needs: Vec<&ChunkRequisite> = needs.iter().collect();
-        if !self.refuse_lost(chunk, &needs)? {
+        if !self.refuse_missing(chunk, &needs)? {
             let own = &self.chunks[chunk];
             let waits = needs.iter().find_map(|need| {
                 let is_late = |other: &&usize| !self.has_run.contains(&self.tags[**other]);
-                Some((need.argument, *need.meant.iter().find(is_late)?))
+                Some((need.argument, *need.targets.iter().find(is_late)?))
             });
             let (kind, before) = waits.unwrap_or(("require", chunk));
             let before = &self.chunks[before];
@@ -373,7 +378,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
             is_disabled: disabled.iter().any(|name| name == argument),
             module,
             name: None,
-            meant: Vec::new(),
+            targets: Vec::new(),
             is_empty_sls: false,
         };
         if name.is_none() {
@@ -384,19 +389,19 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         };
         match need.module.as_str() {
             Some("sls") => {
-                need.meant = self.of_sls(name)?;
+                need.targets = self.chunks_of_sls(name)?;
                 let pattern = Fnmatch::new(name);
                 let mut rendered = self.options.rendered.iter();
                 need.is_empty_sls = rendered.any(|sls| pattern.matches(sls));
             }
-            _ => need.meant = self.of_name(&need.module, name)?,
+            _ => need.targets = self.chunks_named(&need.module, name)?,
         }
         need.name = Some(name.to_string());
         Ok(need)
     }
 
-    /// The chunks of an sls, and of those that it includes.
-    fn of_sls(&self, name: &str) -> Result<Vec<usize>> {
+    /// The chunks of an sls and of the sls that it includes.
+    fn chunks_of_sls(&self, name: &str) -> Result<Vec<usize>> {
         let (pattern, key) = (Fnmatch::new(name), Key::from(name));
         let mut found = Vec::new();
         self.work.budget.burn(self.chunks.len())?;
@@ -415,11 +420,11 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
     }
 
     /// The chunks of a name or an ID.
-    fn of_name(&self, module: &Key, name: &str) -> Result<Vec<usize>> {
+    fn chunks_named(&self, module: &Key, name: &str) -> Result<Vec<usize>> {
         let pattern = Fnmatch::new(name);
-        for odd in &self.odd {
+        for not_text in &self.not_text {
             self.work.budget.burn(1)?;
-            let own = self.chunks[*odd].get_str("name").unwrap_or_default();
+            let own = self.chunks[*not_text].get_str("name").unwrap_or_default();
             if !own.as_str().is_some_and(|own| pattern.matches(own)) {
                 return exception(format!(
                     "'{name}' is compared with a name or ID that is not text"
@@ -446,7 +451,7 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
         Ok(found)
     }
 
-    /// The steps as states, with the positions of what comes before each by a requisite.
+    /// The steps as states, each with the positions of the states that its requisites put before it.
     fn states(mut self) -> Result<Vec<LowState>> {
         let steps = std::mem::take(&mut self.steps);
         let mut positions = HashMap::new();
@@ -461,8 +466,8 @@ impl<'r, 'w, 'o> Run<'r, 'w, 'o> {
                     continue;
                 }
                 let kind = need.kind.unwrap_or(Requisite::Require);
-                self.work.budget.burn(need.meant.len())?;
-                for other in &need.meant {
+                self.work.budget.burn(need.targets.len())?;
+                for other in &need.targets {
                     let other = (self.tags[*other], kind == Requisite::Prereq);
                     let before = positions.get(&other).filter(|before| **before < position);
                     after.extend(before.map(|before| (*before, kind)));

@@ -1,4 +1,4 @@
-//! Requisites that states give to states that are not there.
+//! Requisites that states give to states that do not exist.
 
 use mapstack_pyobject::{Budget, Limits, Obj};
 use mapstack_states::compile::{CompileOptions, Compiler, LowDataError, RefusalKind};

@@ -15,7 +15,7 @@ fn recorded_high_data_of_older_versions_gives_their_low_data_and_the_order_in_wh
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
 
-/// The form in which low data is asked for.
+/// The form in which low data is requested.
 #[derive(Clone, Copy)]
 enum Form {
     Run,

@@ -5,9 +5,9 @@
 pub enum Style {
     /// `repr`: the shortest digits that read back.
     Shortest,
-    /// `e`: one digit, a point, so many digits, an exponent.
+    /// `e`: one digit, a point, this many digits, an exponent.
     Exponent,
-    /// `f`: so many digits after the point.
+    /// `f`: this many digits after the point.
     Fixed,
     /// `g`: so many significant digits, in the shorter of the other two.
     General,

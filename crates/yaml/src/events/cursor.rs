@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
         self.mark.offset >= self.text.len()
     }
 
-    /// The byte so many places ahead; behind the end, NUL, which no text contains.
+    /// The byte this many places ahead; behind the end, NUL, which no text contains.
     pub fn byte(&self, ahead: usize) -> u8 {
         let bytes = self.text.as_bytes();
         bytes.get(self.mark.offset + ahead).copied().unwrap_or(0)
@@ -59,7 +59,7 @@ impl<'t> Cursor<'t> {
         self.text.get(start..self.mark.offset).unwrap_or_default()
     }
 
-    /// The number of bytes of the line break so many bytes ahead; 0 if there is none.
+    /// The number of bytes of the line break this many bytes ahead; 0 if there is none.
     #[inline]
     fn break_length(&self, ahead: usize) -> usize {
         let byte = self.byte(ahead);
@@ -82,12 +82,12 @@ impl<'t> Cursor<'t> {
         self.break_length(ahead) != 0
     }
 
-    /// True if a line break or the end is so many bytes ahead.
+    /// True if a line break or the end is this many bytes ahead.
     pub fn is_break_or_end(&self, ahead: usize) -> bool {
         self.byte(ahead) == 0 || self.is_break(ahead)
     }
 
-    /// True if a blank, a line break or the end is so many bytes ahead.
+    /// True if a blank, a line break or the end is this many bytes ahead.
     pub fn is_space_or_end(&self, ahead: usize) -> bool {
         is_blank(self.byte(ahead)) || self.is_break_or_end(ahead)
     }

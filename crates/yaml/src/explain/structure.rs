@@ -1,4 +1,4 @@
-//! Text in the place of a block's next key or item.
+//! Text in place of a block's next key or item.
 
 use crate::events::{Event, EventKind, Events, Style};
 

@@ -384,8 +384,7 @@ impl Fetch<'_> {
             };
             let Ok(id) = ObjectId::from_hex(id) else {
                 return Err(self.remote_error(
-                    "the ids of its objects are not those of SHA-1, which alone is supported"
-                        .into(),
+                    "the ids of its objects are not SHA-1, the only supported kind".into(),
                 ));
             };
             // An invalid name could break the file.

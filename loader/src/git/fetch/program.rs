@@ -24,7 +24,7 @@ const LONGEST_LIST: u64 = 256 << 20;
 const LARGEST_PACK: u64 = 4 << 30;
 /// The interval at which the objects that have arrived are measured.
 const LOOK: Duration = Duration::from_secs(1);
-/// So many lines of an error are kept, and so many bytes of a line.
+/// So many lines of an error are kept, and this many bytes of a line.
 const KEPT_LINES: usize = 12;
 const LONGEST_LINE: usize = 400;
 
@@ -63,7 +63,7 @@ const SETTINGS: [&str; 11] = [
     "transfer.bundleURI=false",
 ];
 
-/// A login is asked for by a helper of git's own language, which reads it from the environment: it shows in no list of
+/// A login is requested by a helper of git's own language, which reads it from the environment: it shows in no list of
 /// processes, and git asks for it only on behalf of the host that it is for.
 const LOGIN_HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \
                             \"$MAPSTACK_FETCH_USER\" \"$MAPSTACK_FETCH_PASSWORD\"; }; f";

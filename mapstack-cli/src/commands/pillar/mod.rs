@@ -30,7 +30,7 @@ Examples:
   mapstack pillar --config /etc/salt/master
       the same for every minion in the master's cache, without the pillar they were given
   mapstack pillar --config /etc/salt/master --platform debian-12 --id web1 --trace
-      with pillar_roots, the whole pillar: which targets of top files mean the minion, and the sls they give
+      with pillar_roots, the whole pillar: which targets of top files match the minion, and the sls they give
   mapstack pillar --stack examples/pillars/stack/stack.cfg --minion examples/minions/web1.yaml --trace
       the files, in order, and how each was merged")]
 pub struct Pillar {
@@ -39,10 +39,10 @@ pub struct Pillar {
     pub minion_id: Option<String>,
     #[command(flatten)]
     pub stacks: Stacks,
-    /// Let files lie below this directory, too; those of the config files count anyway (repeatable)
+    /// Also allow files below this directory, besides those of the config files (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub stack_root: Vec<PathBuf>,
-    /// Print a pillar whatever happens, for a master to take: errors go to its list _errors, warnings to its
+    /// Always print a pillar, for a master to read: errors go to its list _errors, warnings to its
     /// list _warnings (unless --quiet), nothing to standard error
     #[arg(long, conflicts_with = "get")]
     pub keep_going: bool,

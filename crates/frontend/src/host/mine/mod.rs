@@ -42,7 +42,7 @@ const LIMITED: &str = "__saltmine_acl__";
 /// The key of such an entry's data.
 const DATA: &str = "__data__";
 
-/// The mine of a master's minions. Each file is read when it is asked for.
+/// The mine of a master's minions. Each file is read when it is requested.
 ///
 /// ```
 /// use mapstack_frontend::host::mine::Mine;

@@ -118,8 +118,8 @@ impl MineTarget {
 
     fn means(&self, engine: &Engine, id: &str, minion: &Minion) -> Result<bool, CallError> {
         let run = engine.run(minion);
-        let is_meant = run.with_targets(id, |is_meant| is_meant(&self.0, Some(&self.1)));
-        is_meant.map_err(|e| CallError::new(e.to_string()))
+        let is_match = run.with_targets(id, |is_match| is_match(&self.0, Some(&self.1)));
+        is_match.map_err(|e| CallError::new(e.to_string()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The folders of a checkout, as far as they show what it is.
+//! The folders of a checkout that show its layout.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;

@@ -26,7 +26,7 @@ pub struct FoundMinion {
     pub from: String,
     /// The built-in platform whose grains it is given.
     pub platform: &'static str,
-    /// Grains that it has beside those of the platform, as far as they were set.
+    /// Grains that were set, in addition to those of the platform.
     pub grains: Vec<String>,
     /// True if no such minion is known: it was made up for a target.
     pub is_made_up: bool,
@@ -89,7 +89,7 @@ impl FoundMinions {
         self
     }
 
-    /// The source of further grains, if there is one.
+    /// The source of further grains, if any.
     pub(crate) fn given_grains(&self) -> Option<&GivenGrains> {
         self.given.as_ref()
     }
@@ -111,7 +111,7 @@ impl FoundMinions {
         self.platform
     }
 
-    /// The names of the grains that one of the minions has beside those of its platform.
+    /// The names of a minion's grains that its platform does not have.
     ///
     /// # Errors
     /// The source of its further grains fails.
@@ -285,7 +285,7 @@ impl MinionSearch<'_> {
     pub fn run(&self) -> FoundMinions {
         let mut found = GatheredMinions::default();
         if self.assumed.from.is_empty() {
-            self.look(&mut found);
+            self.find(&mut found);
         } else {
             self.given(&mut found);
         }
@@ -335,7 +335,7 @@ impl MinionSearch<'_> {
         }
     }
 
-    fn look(&self, found: &mut GatheredMinions) {
+    fn find(&self, found: &mut GatheredMinions) {
         let rosters = self.folders.of_salt.iter().filter(|path| {
             path.file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with("roster"))
@@ -603,8 +603,8 @@ fn system_of(text: &str) -> Option<&'static str> {
             "windows" | "macos" => 0,
             _ => 1,
         };
-        let is_meant = rank > 0 || count >= OFTEN;
-        is_meant.then_some((count, rank, std::cmp::Reverse(system)))
+        let is_match = rank > 0 || count >= OFTEN;
+        is_match.then_some((count, rank, std::cmp::Reverse(system)))
     });
     named.max().map(|(.., system)| system.0)
 }

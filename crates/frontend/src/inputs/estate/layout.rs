@@ -13,28 +13,28 @@ pub struct Root {
     pub path: PathBuf,
 }
 
-/// The kind of repository that a checkout is, and its folders.
+/// The roots that were found in a checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Roots of the file server with the estate's own states, earlier ones stronger.
+    /// Roots of the file server with the estate's own states; earlier ones win.
     pub states: Vec<Root>,
-    /// Roots of the file server with formulas, behind the estate's own.
+    /// Roots of the file server with formulas, after the estate's own.
     pub formulas: Vec<PathBuf>,
-    /// Roots of the pillar, earlier ones stronger.
+    /// Roots of the pillar; earlier ones win.
     pub pillars: Vec<Root>,
-    /// Folders that could be meant in place of the roots of the states.
+    /// Other candidates for the roots of the states.
     pub other_states: Vec<PathBuf>,
-    /// Folders that could be meant in place of the roots of the pillar.
+    /// Other candidates for the roots of the pillar.
     pub other_pillars: Vec<PathBuf>,
-    /// Folders of formulas without anything in them, as of submodules that were not fetched.
+    /// Empty folders of formulas, such as submodules that were not fetched.
     pub empty: Vec<PathBuf>,
     /// True if a top file shows that this is an estate.
     pub has_top: bool,
-    /// True if the checkout has more folders than were looked at.
+    /// True if the checkout has more folders than the limit.
     pub is_cut: bool,
 }
 
-/// Folders in which states lie where no top file shows it, the likeliest first.
+/// Usual folders of states, for checkouts without a top file, the likeliest first.
 const STATES: [&str; 11] = [
     "salt",
     "states",
@@ -49,7 +49,7 @@ const STATES: [&str; 11] = [
     "roots",
 ];
 
-/// Folders in which pillars lie where no top file shows it.
+/// Usual folders of pillars, for checkouts without a top file.
 const PILLARS: [&str; 7] = [
     "pillar",
     "pillars",
@@ -60,7 +60,7 @@ const PILLARS: [&str; 7] = [
     "salt/pillars",
 ];
 
-/// Folders of formulas, each in a subfolder.
+/// Usual folders with one formula in each subfolder.
 const FORMULAS: [&str; 5] = [
     "formulas",
     "formula",
@@ -69,13 +69,13 @@ const FORMULAS: [&str; 5] = [
     "saltstack/formulas",
 ];
 
-/// Folders with trials of an estate.
+/// Folders with tests or examples of an estate.
 const TRIALS: [&str; 13] = [
     "t", "test", "tests", "testing", "spec", "kitchen", "fixtures", "example", "examples", "doc",
     "docs", "sample", "samples",
 ];
 
-/// Saltenvs by the names that people give them, those that production has first.
+/// Common names of saltenvs, those of production first.
 const SALTENVS: [&str; 10] = [
     "base",
     "prod",
@@ -90,7 +90,7 @@ const SALTENVS: [&str; 10] = [
 ];
 
 impl Layout {
-    /// Find the roots in a checkout. It reads the names of folders and files, and no file.
+    /// Find the roots in a checkout, by the names of its folders and files. Files are not opened.
     ///
     /// ```
     /// use mapstack_frontend::inputs::estate::Layout;
@@ -109,7 +109,7 @@ impl Layout {
         Self::of(&Folders::below(directory))
     }
 
-    /// The same of folders that were looked at.
+    /// Find the roots among folders that were listed before.
     pub(crate) fn of(folders: &Folders) -> Self {
         let (of_pillar, of_states): (Vec<&Folder>, Vec<&Folder>) = outermost(folders)
             .into_iter()
@@ -125,7 +125,7 @@ impl Layout {
         if layout.states.is_empty() {
             layout.states = usual(folders, &STATES, |path| !is_pillar(path));
         }
-        // The states that are tried with another pillar are these, and the pillar is a trial.
+        // A pillar among tests or examples counts only if there are states and no other pillar.
         let real: Vec<&Folder> = of_pillar
             .iter()
             .copied()
@@ -150,7 +150,7 @@ impl Layout {
         layout
     }
 
-    /// Find the roots with formulas: folders of which each is one, or folders that hold one each.
+    /// Find the roots with formulas.
     fn find_formulas(&mut self, folders: &Folders) {
         for name in FORMULAS {
             let path = Path::new(name);
@@ -164,7 +164,8 @@ impl Layout {
                     self.empty.push(folder.path.clone());
                 }
                 let name = folder.path.file_name();
-                // Beside formulas, a folder of folders is a part of the same tree, unless it is named after what it holds.
+                // Beside formulas, a folder of folders belongs to the same tree, unless it has the name of
+                // the formula in it.
                 let is_named = |inner: &Folder| {
                     let suffixed =
                         name.is_some_and(|name| name.to_string_lossy().ends_with("-formula"));
@@ -204,29 +205,29 @@ fn has_part(path: &Path, is_it: impl Fn(&str) -> bool) -> bool {
         .any(|part| is_it(&part.to_lowercase()))
 }
 
-/// True if a folder is one of a pillar, as its path says.
+/// True if the path of a folder names a pillar.
 fn is_pillar(path: &Path) -> bool {
     has_part(path, |part| part.contains("pillar"))
 }
 
-/// True if a folder is one of tests or examples, as its path says.
+/// True if the path of a folder names tests or examples.
 pub(crate) fn is_trial(path: &Path) -> bool {
     has_part(path, |part| TRIALS.contains(&part))
 }
 
-/// The position of a saltenv's name in the list, if it is in it.
+/// The position of a folder's name in [`SALTENVS`].
 fn rank(path: &Path) -> Option<usize> {
     let name = path.file_name()?.to_str()?.to_lowercase();
     SALTENVS.iter().position(|known| *known == name)
 }
 
-/// The roots that folders with top files are, and those that could be meant in their place.
+/// The roots among folders with top files, and the other candidates.
 fn roots(mut tops: Vec<&Folder>) -> (Vec<Root>, Vec<PathBuf>) {
     let root = |saltenv: &str, path: &Path| Root {
         saltenv: saltenv.into(),
         path: path.into(),
     };
-    // Of equal names the one with more is meant, of equal ones the first.
+    // Of equal names the folder with more sls wins, of these the first.
     tops.sort_by_key(|top| {
         let rank = rank(&top.path).unwrap_or(SALTENVS.len());
         (rank, usize::MAX - top.sls, top.path.clone())
@@ -248,7 +249,7 @@ fn roots(mut tops: Vec<&Folder>) -> (Vec<Root>, Vec<PathBuf>) {
     (vec![root("base", &first.path)], others.collect())
 }
 
-/// The first of some usual folders that has sls.
+/// The first of the usual folders that has sls.
 fn usual(folders: &Folders, names: &[&str], fits: impl Fn(&Path) -> bool) -> Vec<Root> {
     let has_sls = |name: &&&str| {
         let path = Path::new(**name);

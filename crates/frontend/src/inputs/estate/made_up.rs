@@ -27,8 +27,8 @@ const DEPTH: usize = 8;
 /// The largest number of minions for one target: one for each of its alternatives.
 const ALTERNATIVES: usize = 8;
 
-/// The facts that meet a target, for each of its alternatives. Terms that a fact cannot be made up for, such as those
-/// about the pillar, are left out; of a target that has no others, nothing is known.
+/// The facts that meet a target, for each of its alternatives. Terms for which no fact can be made up, such
+/// as those about the pillar, are left out. A target without other terms gives no facts.
 pub fn wanted(target: &TopTarget, nodegroups: &Map) -> Vec<TargetFacts> {
     let expression = target.expression.trim();
     let of_one = |letter: &str| term(&format!("{letter}@{expression}"), nodegroups, 0);
@@ -234,7 +234,7 @@ fn example(pattern: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A grain, of the newest platform that has it, or beside those of a platform.
+/// A grain: that of the newest platform that has it, or one that no platform has.
 fn grain(term: &str) -> Option<TargetFacts> {
     let (path, value) = term.rsplit_once(':')?;
     let path: Vec<String> = path.split(':').map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Grains that minions have by their pillars, as `minions: grains_from: pillar:KEY` in a project's file says.
+//! Grains from the pillars of minions: `minions: grains_from: pillar:KEY` in a project's file.
 
 use std::sync::Arc;
 
@@ -12,17 +12,18 @@ use crate::inputs::functions::MemoryOf;
 use crate::inputs::pillars::{ConfiguredPillars, NoWarnings};
 use crate::inputs::{InputError, Project};
 
-/// The limit on compiles of a pillar with the grains that it gave before. A pillar that does not depend on them gives the
-/// same grains the second time.
+/// The limit on compiles of one pillar, each with the grains from the one before. A pillar that does not
+/// depend on them gives the same grains the second time.
 const ROUNDS: usize = 5;
 
-/// Gives minions the grains of a mapping in their pillars.
+/// Takes grains of minions from a mapping in their pillars.
 struct PillarGrains {
     key: String,
     pillars: ConfiguredPillars,
 }
 
-/// Give the minions of the estate at hand the grains that their pillars have, if the project's file says so.
+/// Give the minions of the current estate the grains in their pillars, if the project's file has
+/// `grains_from`.
 ///
 /// # Errors
 /// The project has no pillar, or its files cannot be opened.
@@ -43,12 +44,12 @@ pub fn give_grains(
 }
 
 impl PillarGrains {
-    /// Those below a key of the pillar that the project compiles.
+    /// Grains below a key of the project's pillar.
     ///
     /// # Errors
     /// The project has no pillar, or its files cannot be opened.
     fn of(key: &str, flags: EngineFlags<'_>, memory: MemoryOf) -> Result<Self, InputError> {
-        // The verb warns of the same files.
+        // The verb itself warns about these files.
         match ConfiguredPillars::of(None, flags, memory, &NoWarnings)? {
             Some(pillars) => Ok(PillarGrains {
                 key: key.into(),
@@ -61,8 +62,8 @@ impl PillarGrains {
         }
     }
 
-    /// The minion with these grains over its own. As the pillar may depend on them, it is compiled until they stay the
-    /// same.
+    /// The minion with these grains over its own. The pillar may depend on them, so it is compiled until they
+    /// stay the same.
     ///
     /// # Errors
     /// The pillar cannot be compiled, its value is not a mapping, or its grains change with each compile.
@@ -91,7 +92,7 @@ impl PillarGrains {
     fn of_pillar(&self, minion: &Minion) -> Result<Map, Error> {
         let note = |error: Error| {
             error.note(format!(
-                "in the pillar of '{}', whose '{}' are its grains, as `grains_from` in .mapstack.yaml says",
+                "in the pillar of '{}', whose '{}' gives its grains (`grains_from` in .mapstack.yaml)",
                 minion.id(),
                 self.key
             ))
@@ -109,7 +110,7 @@ impl PillarGrains {
         match (found, failures.into_iter().next()) {
             (Some(Value::Map(grains)), _) => Ok(grains.clone()),
             (None, None) => Ok(Map::new()),
-            // It may have been in what failed.
+            // The key may be in an sls that failed.
             (None, Some(first)) => Err(note(first)),
             (Some(other), _) => {
                 let message = format!(
@@ -125,14 +126,14 @@ impl PillarGrains {
 
     fn error(&self, kind: ErrorKind, message: String) -> Error {
         let help = format!(
-            "`grains_from: pillar:{}` in .mapstack.yaml says where grains come from",
+            "`grains_from: pillar:{}` in .mapstack.yaml names the source of these grains",
             self.key
         );
         Error::new(kind, message).help(help)
     }
 }
 
-/// The first key of which two mappings have different values.
+/// The first key for which two mappings have different values.
 fn difference(one: &Map, other: &Map) -> Option<String> {
     let differs = |key: &&Key| match (one.get(*key), other.get(*key)) {
         (Some(one), Some(other)) => !one.is_same(other),

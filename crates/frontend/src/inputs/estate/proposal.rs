@@ -45,10 +45,10 @@ impl Project {
     #[must_use]
     pub fn proposal(&self) -> String {
         let mut text = String::from(
-            "# What this checkout is. Every key can be left out: what is not said is found.\n",
+            "# The layout of this checkout. All keys are optional: mapstack finds the values of missing ones.\n",
         );
         if !self.roots.is_empty() {
-            text.push_str("\n# Roots of the file server, earlier ones stronger.\n");
+            text.push_str("\n# Roots of the file server, earlier ones win.\n");
             self.propose_roots(&mut text, "roots", &self.roots);
         }
         if !self.pillar_roots.is_empty() {
@@ -129,7 +129,7 @@ impl Project {
             }
         }
         text.push_str(
-            "\n# Sls and files that live elsewhere, such as private ones: empty here, noted once.\n",
+            "\n# Sls and files that are kept elsewhere, such as private ones: they count as empty.\n",
         );
         let absent = match &self.absent[..] {
             [] => self.missing_from_pillar(),
@@ -180,9 +180,7 @@ impl Project {
     }
 
     fn propose_minions(&self, text: &mut String) {
-        text.push_str(
-            "\n# The minions, and what is assumed of them; `mapstack minions` lists them.\n",
-        );
+        text.push_str("\n# The minions and their assumed grains; `mapstack minions` lists them.\n");
         let found = self.find_minions().unwrap_or_default();
         let sources = found.sources.iter().filter(|(source, _)| {
             let path = self.directory.join(source);
@@ -194,7 +192,7 @@ impl Project {
             return;
         }
         text.push_str("minions:\n");
-        // Minions of top files are found where no key says which there are.
+        // Without a key for minions, those of top files are found.
         let hidden = match found.sources.len() == sources.len() {
             true => "",
             false => "# ",

@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Result<Value, ReadError> {
     mapping(table.get_ref(), 0).map(|(value, _)| value)
 }
 
-/// Refuse keys with so many parts that their tables would nest too deep, before there are such tables.
+/// Refuse keys with too many parts before their tables nest too deep.
 fn check_keys(text: &str) -> Result<(), ReadError> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -29,7 +29,7 @@ pub(super) fn explained(subject: &PillarSubject<'_>, error: &Error, finding: Fin
     };
     let origin = origin(&parsed, place);
     let finding = match origin {
-        Some((variable, stmt)) => told(subject, &parsed, variable, stmt, finding),
+        Some((variable, stmt)) => with_statement(subject, &parsed, variable, stmt, finding),
         None => finding,
     };
     let mut spans = vec![place.clone()];
@@ -58,7 +58,7 @@ fn origin<'p>(parsed: &'p LocatedTemplate, place: &Place) -> Option<(&'p str, &'
 }
 
 /// A finding with the statement that a variable comes from.
-fn told(
+fn with_statement(
     subject: &PillarSubject<'_>,
     parsed: &LocatedTemplate,
     variable: &str,
@@ -77,10 +77,7 @@ fn told(
             format!("this file is empty, so `{variable}` is null"),
             file.place(0, 0),
         ),
-        Some(file) => finding.related(
-            format!("`{variable}` is what this file says"),
-            file.place(0, 0),
-        ),
+        Some(file) => finding.related(format!("this file sets `{variable}`"), file.place(0, 0)),
         None => finding.related(format!("`{variable}` is read here"), at),
     }
 }

@@ -115,8 +115,8 @@ fn elsewhere(subject: &PillarSubject<'_>, missing: &[&SlsFailure]) -> Option<Fin
     ))
 }
 
-/// The warnings about external pillars: what is in the configuration, or in files of theirs beside the roots, and gives
-/// nothing. Those that are not built in give no finding.
+/// The warnings about external pillars: entries of the configuration, or of files outside the roots, without
+/// effect. Those that are not built in give no finding.
 pub(super) fn externals(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let finding = |(warning, ids): &(Diagnostic, Vec<String>)| {
         let place = warning.place.clone()?;
@@ -124,7 +124,7 @@ pub(super) fn externals(subject: &PillarSubject<'_>) -> Vec<Finding> {
             warning.kind != ErrorKind::Unsupported && !subject.files.all.contains_key(&place.file);
         let finding = Finding {
             level: Level::Warning,
-            ..Finding::said(Rule::ExternalPillar, place, warning)
+            ..Finding::of_message(Rule::ExternalPillar, place, warning)
         };
         is_external.then(|| finding.note(on(ids, subject.seen.minions)))
     };
@@ -188,7 +188,7 @@ fn failure(subject: &PillarSubject<'_>, failed: &SlsFailure) -> Finding {
     };
     let place = place.or_else(|| file_of(subject, fault));
     let place = place.unwrap_or_else(nowhere);
-    let mut finding = Finding::said(rule, place, diagnostic);
+    let mut finding = Finding::of_message(rule, place, diagnostic);
     finding.of_run = true;
     if finding.place.end == 0 && diagnostic.place.is_none() {
         finding = finding.whole_file();

@@ -52,7 +52,7 @@ fn of_file(file: &PillarFile, set: &BTreeMap<String, Vec<(String, Place)>>) -> V
         let setters = set.get(top)?;
         let is_other = |(_, place): &&(String, Place)| place.file != file.source.shown;
         let (sls, at) = setters.iter().find(is_other).or_else(|| setters.first())?;
-        let message = format!("'{key}' is not there yet: the sls '{sls}' sets it, and sls do not see the pillar that they make");
+        let message = format!("'{key}' is not set yet: the sls '{sls}' sets it, and sls do not see the pillar that they make");
         let finding = Finding::new(Rule::PillarInPillar, place, message);
         Some(finding.related("it is set here", at.clone()).help(
             "load the value from a file (`import_yaml`), or pass it by `defaults` of an include",

@@ -74,7 +74,7 @@ fn is_below_one_target(clash: &Clash) -> bool {
         .any(|one| of_loser.contains(one))
 }
 
-/// True if a target for more minions overrides one for fewer, all of which it means as well.
+/// True if a target overrides another one whose minions are a part of its own.
 fn is_backwards(subject: &PillarSubject<'_>, clash: &Clash) -> bool {
     let meant = |setter: &Setter| {
         let asked = setter.targets.iter();
@@ -98,7 +98,7 @@ fn order(clash: &Clash) -> Finding {
     );
     Finding::new(Rule::MergeOrder, winner.place.clone(), message)
         .related(format!("the value in '{}'", loser.sls), loser.place.clone())
-        .help("set it in one of them; or let the one that is meant to win include the other")
+        .help("set it in one of them; or let the one that should win include the other")
 }
 
 /// The list whose order decides.

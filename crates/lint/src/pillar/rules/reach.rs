@@ -57,7 +57,7 @@ fn no_top(subject: &PillarSubject<'_>) -> Option<Finding> {
     })
 }
 
-/// Targets that mean no minion, and missing sls that they name.
+/// Targets that match no minion, and missing sls that they name.
 pub(super) fn targets(subject: &PillarSubject<'_>) -> Vec<Finding> {
     let seen = subject.seen;
     let mut found = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn targets(subject: &PillarSubject<'_>) -> Vec<Finding> {
             continue;
         }
         let message = format!(
-            "the target '{}' of '{}' means no minion",
+            "the target '{}' of '{}' matches no minion",
             target.target, target.saltenv
         );
         let mut finding = Finding::new(Rule::UnmatchedTarget, place.clone(), message);
@@ -153,7 +153,7 @@ fn minions(count: usize) -> String {
     }
 }
 
-/// The missing sls of a target that means no minion: no compile comes by. A top file that lets some be missing does not
+/// The missing sls of a target that matches no minion: no compile comes by. A top file that lets some be missing does not
 /// say here which.
 fn missing(
     subject: &PillarSubject<'_>,
@@ -191,7 +191,7 @@ fn missing(
                 sls.replace('.', "/")
             )),
         }
-        .note("the target means no minion here")
+        .note("the target matches no minion here")
     };
     asked.sls.iter().filter(is_missing).map(of).collect()
 }
@@ -224,7 +224,7 @@ enum UnassignedReason {
     Dead(usize),
     /// A file names it, or could.
     Named(usize),
-    /// A target that means no minion names it, or an sls that includes it; which is reported there.
+    /// A target that matches no minion names it, or an sls that includes it; which is reported there.
     Target,
 }
 

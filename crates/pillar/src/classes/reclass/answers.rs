@@ -25,7 +25,7 @@ impl Query {
         let mut values = Dict::default();
         let mut names = Vec::new();
         for (name, exports) in exports {
-            if !self.is_meant(base, exports, settings)? {
+            if !self.is_match(base, exports, settings)? {
                 continue;
             }
             match &self.value {
@@ -44,7 +44,7 @@ impl Query {
         })
     }
 
-    fn is_meant(
+    fn is_match(
         &self,
         base: &Node,
         exports: &Node,
@@ -54,15 +54,15 @@ impl Query {
         let Some(first) = tests.next() else {
             return Ok(true);
         };
-        let mut is_meant = first.holds(base, exports, settings)?;
+        let mut is_match = first.holds(base, exports, settings)?;
         for (join, test) in self.joined_by.iter().zip(tests) {
             let holds = test.holds(base, exports, settings)?;
-            is_meant = match join {
-                Join::And => is_meant && holds,
-                Join::Or => is_meant || holds,
+            is_match = match join {
+                Join::And => is_match && holds,
+                Join::Or => is_match || holds,
             };
         }
-        Ok(is_meant)
+        Ok(is_match)
     }
 }
 

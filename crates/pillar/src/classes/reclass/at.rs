@@ -84,7 +84,7 @@ impl ValuePlaces {
 }
 
 impl Node {
-    /// A value in the place of a text: everything in it gets the text's place, unless it has one.
+    /// A value in place of a text: everything in it gets the text's place, unless it has one.
     pub fn with_places(self, text: &PlacedItem) -> Self {
         if !text.at.is_known() {
             return self;

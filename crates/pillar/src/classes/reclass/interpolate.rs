@@ -41,10 +41,10 @@ const MAX_DEPTH: usize = 200;
 /// Parameters nest so deep at most.
 const MAX_NESTED: usize = 100;
 
-/// A result has so many values at most.
+/// A result has this many values at most.
 const MAX_VALUES: usize = 250_000;
 
-/// A text has so many bytes at most.
+/// A text has this many bytes at most.
 const MAX_TEXT: usize = 1 << 20;
 
 /// Paths still to be computed, in the order in which they were found, each with true if it must wait.
@@ -672,7 +672,7 @@ impl Rendering<'_> {
             text.push_str(&shown(&self.token(token)?)?);
             if text.len() > MAX_TEXT {
                 return Err(PathProblem::Limit(format!(
-                    "a text with references comes to more than {MAX_TEXT} bytes"
+                    "a text with references becomes longer than {MAX_TEXT} bytes"
                 )));
             }
         }

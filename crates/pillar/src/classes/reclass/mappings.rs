@@ -18,8 +18,8 @@ pub fn classes(mapping: &str, node: &str) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     };
     if !is_expression && !key.starts_with('/') {
-        let is_meant = Fnmatch::new(&key).matches(node);
-        return Ok(if is_meant {
+        let is_match = Fnmatch::new(&key).matches(node);
+        return Ok(if is_match {
             words.collect()
         } else {
             Vec::new()

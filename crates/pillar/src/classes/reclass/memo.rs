@@ -64,7 +64,7 @@ struct KeptResults {
 const BYTES_OF_VALUE: usize = 100;
 
 impl Memo {
-    /// Nothing is kept yet. What is kept takes approximately so many bytes at most.
+    /// Nothing is kept yet. What is kept takes approximately this many bytes at most.
     #[must_use]
     pub fn with_memory(bytes: usize) -> Self {
         Memo {

@@ -132,7 +132,7 @@ impl<'r> Reader<'r> {
         Ok(node)
     }
 
-    /// A node merged with mapped classes, what is known of it, and its classes.
+    /// A node merged with mapped classes, what is known about it, and its classes.
     ///
     /// # Errors
     /// A file is wrong, a class does not exist, or types cannot be merged.

@@ -26,7 +26,7 @@ pub struct ReclassSettings {
     pub may_miss: Option<Vec<String>>,
     pub warns_of_missing: bool,
     pub ignores_overwritten: bool,
-    /// References to nothing are gathered, so that a node whose exports are asked for may have some.
+    /// References to nothing are gathered, so that a node whose exports are requested may have some.
     pub gathers_errors: bool,
     /// Inventory queries leave out nodes whose files are not YAML.
     pub ignores_failed_nodes: bool,

@@ -91,7 +91,7 @@ impl Class {
 }
 
 impl Inventory<'_> {
-    /// The node of the minion; one that is not there says nothing.
+    /// The node of the minion; one that does not exist says nothing.
     pub fn node(&self) -> Result<Class> {
         let file = self.node_file()?;
         if file.is_none() {
@@ -130,7 +130,7 @@ impl Inventory<'_> {
         Ok(node)
     }
 
-    /// A class by its name; one that is not there says nothing.
+    /// A class by its name; one that does not exist says nothing.
     fn class(&self, name: &str) -> Result<Class> {
         let mut class = Class {
             name: name.into(),
@@ -236,7 +236,7 @@ impl<'i> Expansion<'i> {
         if !node.data.is_empty() {
             all.insert(node.name.clone(), node);
         }
-        // The reference takes the last one for the node, which is not there if it is empty.
+        // The reference takes the last one for the node, which does not exist if it is empty.
         let most = all.len().saturating_sub(1);
         Ok(ExpandedClasses {
             names: all.keys().take(most).cloned().collect(),

@@ -138,7 +138,7 @@ impl Inventory<'_> {
         Ok(None)
     }
 
-    /// True if a directory contains a name that is not a directory. It can be a link that leads nowhere.
+    /// True if a directory contains a name that is not a directory. It can be a broken link.
     fn is_listed(&self, path: &str) -> Result<bool> {
         let tree: &FileTree = self.host.tree();
         if tree.is_file(path).map_err(|e| unreadable(&e))? {

@@ -137,7 +137,7 @@ impl<'i> ClassExpansion<'i> {
     }
 }
 
-/// The states of a class. The reference puts something empty in the place of none.
+/// The states of a class. The reference puts something empty in place of none.
 fn states_of(host: &dyn Host<Obj>, class: &Class) -> Result<Vec<Obj>> {
     match class.data.get_str("states") {
         Some(Obj::None) => {

@@ -223,7 +223,7 @@ fn too_deep(depth: usize) -> Result<()> {
 }
 
 fn too_long(reference: &str) -> Error {
-    let message = format!("a text with {reference} in it comes to more than {MAX_TEXT} bytes");
+    let message = format!("a text with {reference} in it becomes longer than {MAX_TEXT} bytes");
     Error::new(ErrorKind::Limit, message).help("do references double a text again and again?")
 }
 

@@ -31,7 +31,7 @@ pub fn justify(
     around(vm, s, left, missing - left, fill)
 }
 
-/// Text with so many fill characters on both sides.
+/// Text with this many fill characters on both sides.
 pub fn around(
     vm: &dyn Interpreter,
     s: &str,

@@ -551,7 +551,7 @@ mod tests {
         let (Value::Map(second), Value::Map(third)) = (&seen[2], &seen[3]) else {
             panic!("no mappings")
         };
-        assert!(second.ptr_eq(third), "what is the same again is not copied");
+        assert!(second.ptr_eq(third), "equal parts are not copied");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl<'t> Cursor<'t> {
         Some(if is_negative { -number } else { number })
     }
 
-    /// A fraction, which does not count: so many characters of it are read.
+    /// A fraction, which does not count: this many characters of it are read.
     pub fn fraction(&mut self, most: usize) {
         self.take(most, |byte| byte == b'.' || byte.is_ascii_digit());
     }

@@ -204,7 +204,7 @@ impl<'t> Iterator for Events<'t> {
 
 impl std::iter::FusedIterator for Events<'_> {}
 
-/// A scalar that is not there.
+/// A scalar that does not exist.
 fn nothing<'t>(mark: Mark) -> Event<'t> {
     Event {
         kind: EventKind::Scalar(Scalar {

@@ -161,7 +161,7 @@ impl<'t> Scanner<'t> {
         self.tokens.push_back(Token { kind, start, end });
     }
 
-    /// Pass so many characters as one token.
+    /// Pass this many characters as one token.
     fn indicator(&mut self, kind: TokenKind<'t>, length: usize) {
         let start = self.cursor.mark();
         self.cursor.skip_ascii(length);

@@ -34,12 +34,13 @@ pub(crate) fn mode_of(engine: &Engine, url: &str, saltenv: &str) -> Option<Strin
     Some(format!("{:04o}", mode & 0o7777))
 }
 
-/// The names in all saltenvs, listed when they are asked for.
+/// The names in all saltenvs, listed on demand.
 #[derive(Default)]
 pub(crate) struct AllListed(Mutex<HashMap<String, Arc<SaltenvNames>>>);
 
 impl AllListed {
-    /// The files of a saltenv. A saltenv that cannot be listed has none: reading a file of it fails.
+    /// The files of a saltenv. A saltenv that cannot be listed counts as empty: reading its files fails
+    /// later.
     pub fn of(&self, engine: &Engine, saltenv: &str) -> Arc<SaltenvNames> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = known.entry(saltenv.to_owned()).or_insert_with(|| {
@@ -57,7 +58,7 @@ impl AllListed {
     }
 }
 
-/// The links that lead nowhere. Salt lists them like files, and then does not find what they lead to.
+/// The broken links. Salt lists them like files, and then does not find what they lead to.
 fn dangling(engine: &Engine, saltenv: &str) -> impl Iterator<Item = String> {
     let unserved = engine.files().unserved(saltenv, "").unwrap_or_default();
     let is_link = |one: &Unserved| one.why != NotServed::NotUtf8;
@@ -71,7 +72,7 @@ pub(crate) struct SaltenvNames {
 }
 
 impl<'w> MinionFiles<'w> {
-    /// A world in which each function is called in a run of its own.
+    /// The files of a minion, with a new run for each function call.
     pub fn new(engine: &'w Engine, minion: &'w Minion) -> Self {
         MinionFiles {
             engine,
@@ -83,7 +84,7 @@ impl<'w> MinionFiles<'w> {
         }
     }
 
-    /// A world in which functions are called in one run.
+    /// The files of a minion, with one run for all function calls.
     pub fn in_run<'r: 'w>(run: &'w Run<'r>, is_windows: bool) -> Self {
         MinionFiles {
             engine: run.engine(),
@@ -123,7 +124,7 @@ impl<'w> MinionFiles<'w> {
         })
     }
 
-    /// The links of the file server below a path; nothing if it does not know them.
+    /// The links of the file server below a path; `None` if it cannot list links.
     pub fn links(&self, saltenv: &str, prefix: &str) -> Option<Vec<(String, String)>> {
         self.engine.files().links(saltenv, prefix).ok().flatten()
     }
@@ -157,7 +158,7 @@ impl<'w> MinionFiles<'w> {
         }
     }
 
-    /// True if a path is absolute on the minion. A home directory is.
+    /// True if a path is absolute on the minion, or in a home directory (`~`).
     pub fn is_absolute(&self, path: &str) -> bool {
         let mut characters = path.chars();
         let has_drive = || {
@@ -189,7 +190,7 @@ pub(crate) fn is_windows(minion: &Minion) -> bool {
 /// A text in an encoding, as Python writes it.
 pub(crate) fn encoded(text: &str, encoding: &str, errors: &str) -> Result<Vec<u8>, ContentPlan> {
     codec::encode(text, encoding, errors).map_err(|e| match e.class {
-        // Python has many more.
+        // Python has many more encodings.
         "LookupError" => {
             let why =
                 format!("the encoding '{encoding}' or its errors '{errors}' are not built in");
