@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use mapstack_loader::git::{GitFs, Remote};
 use mapstack_loader::{FileServer, SaltPath};
+use mapstack_salt_config::gitfs::{GitFs, Remote};
 
 const COMMIT: &str = "1111111111111111111111111111111111111111";
 const TREE: &str = "2222222222222222222222222222222222222222";

@@ -10,18 +10,12 @@ use mapstack_matcher::{Definition, Mode};
 use mapstack_merge::{Options, Strategy, merge as merge_values, stack};
 use mapstack_minion::minions::Minions;
 use mapstack_minion::{Minion, cache, platforms};
-<<<<<<< HEAD
+use mapstack_pillar::{Compiler, ExtPillars, StackKind};
 use mapstack_pyobject::Obj;
 use mapstack_render::{Language as _, Tera};
 use mapstack_salt_config::{Config, Kind};
 use mapstack_salt_jinja::{self as jinja_engine, Limits, NoHost, Request};
-=======
-use mapstack_pillar::{Compiler, ExtPillars, StackKind};
-use mapstack_render::jinja::{self as jinja_engine, Limits, NoHost, Request};
-use mapstack_render::{Obj, tera as tera_engine};
-use mapstack_salt_config::{Config, Kind};
 use mapstack_states::{Gatherer, TopOptions};
->>>>>>> 7b6bee4e (States and stack files are fuzzed)
 use mapstack_value::{Value, json as json_text};
 use mapstack_yaml::{DumpOptions, decode, dump, load, load_marked, loose_scalar};
 

@@ -1,9 +1,9 @@
 //! Prints a file of the first root that has it.
 
-use mapstack_loader::{FileServer, Roots, SaltPath};
+use mapstack_loader::{Roots, SaltPath, read};
 
 fn content(roots: &[String], path: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let bytes = Roots::of(roots)?.read(&SaltPath::parse(path)?)?;
+    let bytes = read(&Roots::of(roots)?, &SaltPath::parse(path)?)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

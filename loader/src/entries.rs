@@ -17,7 +17,7 @@ pub(crate) fn entries(directory: &Path) -> Option<Vec<String>> {
     let opened = match open(directory, flags, Mode::empty()) {
         Ok(opened) => opened,
         // Everything below such a path is missing for the same reason.
-        Err(errno) => return crate::roots::is_missing(&errno.into()).then(Vec::new),
+        Err(errno) => return crate::inside::is_missing(&errno.into()).then(Vec::new),
     };
     if !EXACT.contains(&i128::from(fstatfs(&opened).ok()?.f_type)) {
         return None;

@@ -4,25 +4,14 @@
 //!
 #![doc = include_str!("../README.md")]
 
-mod absent;
-mod address;
-mod deployed;
 mod entries;
-mod frozen;
-#[cfg(feature = "git")]
-pub mod git;
-mod kept;
-mod listing;
+#[doc(hidden)]
+pub mod inside;
 mod memory;
-mod mount;
-mod names;
-mod open;
 mod path;
+#[doc(hidden)]
 pub mod processes;
-mod reads;
 mod roots;
-mod snapshot;
-mod tree;
 mod unserved;
 mod walk;
 
@@ -30,20 +19,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use absent::Absent;
-pub use address::without_login;
-pub use deployed::{BadDeployed, Deployed};
-pub use frozen::Frozen;
-pub use kept::KeptFiles;
-pub use listing::Listing;
-pub use mapstack_value::pytext::{Fnmatch, fnmatch, has_magic};
 pub use memory::MemoryFiles;
-pub use names::NamePatterns;
 pub use path::{BadPath, SaltPath};
-pub use reads::{FileRead, FileReadKind, TreeReads};
 pub use roots::Roots;
-pub use snapshot::Snapshot;
-pub use tree::{Entry, FileTree, glob_named, is_directory, is_file, read_named};
 pub use unserved::{NotServed, Unserved};
 
 /// A source of files.
@@ -53,25 +31,6 @@ pub trait FileServer: Send + Sync {
     /// # Errors
     /// [`LoadError`] when there is a file that cannot be read.
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError>;
-
-    /// The content of a file that has to be there; it is in the saltenv `base` unless the path names another.
-    ///
-    /// # Errors
-    /// [`LoadError::Missing`] if no server has the file, and what [`fetch`](Self::fetch) refuses.
-    fn read(&self, path: &SaltPath) -> Result<Arc<[u8]>, LoadError> {
-        let saltenv = path.saltenv().unwrap_or("base");
-        match self.fetch(path, saltenv)? {
-            Fetched::Found { bytes, .. } => Ok(bytes),
-            Fetched::Missing => Err(LoadError::Missing {
-                path: path.to_string(),
-                saltenv: saltenv.into(),
-            }),
-            Fetched::Refused { reason } | Fetched::Unusable { reason } => {
-                let path = path.to_string();
-                Err(LoadError::NotServed { path, reason })
-            }
-        }
-    }
 
     /// Every file behind a path, the one that [`fetch`](Self::fetch) gives first.
     ///
@@ -90,7 +49,7 @@ pub trait FileServer: Send + Sync {
 
     /// The names of everything in a directory of a saltenv, if the server knows at once and for sure that
     /// [`fetch`](Self::fetch) says [`Fetched::Missing`] for any other name there; not every name must lead to a
-    /// file. That is about names of ASCII letters, digits, `-`, `_` and `.` that do not end with a dot.
+    /// file. That is about names of at most 255 ASCII letters, digits, `-`, `_` and `.` that do not end with a dot.
     ///
     /// `None`, which is always right, where it cannot.
     fn names_in(&self, _directory: &SaltPath, _saltenv: &str) -> Option<Vec<String>> {
@@ -122,6 +81,33 @@ pub trait FileServer: Send + Sync {
     /// [`LoadError`] when a directory cannot be read.
     fn unserved(&self, _saltenv: &str, _prefix: &str) -> Result<Vec<Unserved>, LoadError> {
         Ok(Vec::new())
+    }
+}
+
+/// The content of a file that has to be there; it is in the saltenv `base` unless the path names another.
+///
+/// ```
+/// use mapstack_loader::{MemoryFiles, SaltPath, read};
+/// let files = MemoryFiles::new().file("base", "a.yaml", "a: 1");
+/// assert_eq!(*read(&files, &SaltPath::from_relative("a.yaml")).unwrap(), *b"a: 1");
+/// let missing = read(&files, &SaltPath::from_relative("b.yaml")).unwrap_err();
+/// assert_eq!(missing.to_string(), "salt://b.yaml does not exist in saltenv base");
+/// ```
+///
+/// # Errors
+/// [`LoadError::Missing`] if no server has the file, and what [`fetch`](FileServer::fetch) refuses.
+pub fn read(files: &dyn FileServer, path: &SaltPath) -> Result<Arc<[u8]>, LoadError> {
+    let saltenv = path.saltenv().unwrap_or("base");
+    match files.fetch(path, saltenv)? {
+        Fetched::Found { bytes, .. } => Ok(bytes),
+        Fetched::Missing => Err(LoadError::Missing {
+            path: path.to_string(),
+            saltenv: saltenv.into(),
+        }),
+        Fetched::Refused { reason } | Fetched::Unusable { reason } => Err(LoadError::NotServed {
+            place: format!("salt://{path}"),
+            reason,
+        }),
     }
 }
 
@@ -164,19 +150,13 @@ pub enum LoadError {
         /// The saltenv that was searched.
         saltenv: String,
     },
-    /// The path, or the content of its file, is not served.
-    #[error("salt://{path}: {reason}")]
+    /// The path or its file is not served, or the repository of its files cannot be read.
+    #[error("{place}: {reason}")]
     NotServed {
-        /// Its path below the roots.
-        path: String,
+        /// The path, the repository, or a place in it.
+        place: String,
         /// Why not.
         reason: String,
-    },
-    /// A root is not a directory.
-    #[error("{}: there is no such directory", path.display())]
-    NoRoot {
-        /// The root.
-        path: PathBuf,
     },
     /// The operating system refuses.
     #[error("{}: {source}", path.display())]
@@ -187,15 +167,13 @@ pub enum LoadError {
         #[source]
         source: io::Error,
     },
-    /// The file is larger than allowed.
-    #[error("{} has {size} bytes, more than the {limit} that are read; is it a parameter file at all?", path.display())]
-    TooLarge {
-        /// The file.
+    /// A file is larger, or a directory has more entries, than is read.
+    #[error("{} {reason}", path.display())]
+    Limit {
+        /// The file or directory.
         path: PathBuf,
-        /// Its size.
-        size: u64,
-        /// The most that is read.
-        limit: u64,
+        /// Its size, and the limit.
+        reason: String,
     },
     /// The path leads out of every directory that is read.
     #[error(
@@ -209,44 +187,24 @@ pub enum LoadError {
         /// The target of the path, if it is another path.
         leads_to: Option<PathBuf>,
     },
-    /// A git repository cannot be read.
-    #[error("{repository}: {message}")]
-    Git {
-        /// The repository, or a place in it.
-        repository: String,
-        /// The message.
-        message: String,
-    },
-    /// A tree has more entries than are listed.
-    #[error(
-        "{} has more than {limit} files and directories, links to directories counted each time; \
-         is it the right root, or do links in it repeat a tree?",
-        path.display()
-    )]
-    TooMany {
-        /// The root.
-        path: PathBuf,
-        /// The most entries that are listed.
-        limit: usize,
-    },
 }
 
 /// Several servers, asked in order; the first that has a file wins, file by file.
-#[derive(Default)]
-pub struct Backends(Vec<Box<dyn FileServer>>);
-
-impl Backends {
-    /// Servers in order.
-    #[must_use]
-    pub fn new(servers: Vec<Box<dyn FileServer>>) -> Self {
-        Backends(servers)
-    }
-}
+///
+/// ```
+/// use mapstack_loader::{Backends, FileServer, MemoryFiles};
+/// let servers: Backends = vec![
+///     Box::new(MemoryFiles::new().file("base", "a", "first")),
+///     Box::new(MemoryFiles::new().file("dev", "a", "second")),
+/// ];
+/// assert_eq!(servers.envs(), ["base", "dev"]);
+/// ```
+pub type Backends = Vec<Box<dyn FileServer>>;
 
 impl FileServer for Backends {
     fn fetch(&self, path: &SaltPath, saltenv: &str) -> Result<Fetched, LoadError> {
         let mut refused = None;
-        for server in &self.0 {
+        for server in self {
             match server.fetch(path, saltenv)? {
                 Fetched::Missing => {}
                 Fetched::Refused { reason } => refused = refused.or(Some(reason)),
@@ -258,7 +216,6 @@ impl FileServer for Backends {
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
         let found: Vec<Vec<PathBuf>> = self
-            .0
             .iter()
             .map(|server| server.find_all(path, saltenv))
             .collect::<Result<_, _>>()?;
@@ -267,7 +224,7 @@ impl FileServer for Backends {
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
         let mut all = Vec::new();
-        for server in &self.0 {
+        for server in self {
             all.extend(server.list(saltenv, prefix)?);
         }
         all.sort_unstable();
@@ -276,7 +233,7 @@ impl FileServer for Backends {
     }
 
     fn envs(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.0.iter().flat_map(|server| server.envs()).collect();
+        let mut all: Vec<String> = self.iter().flat_map(|server| server.envs()).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -284,7 +241,6 @@ impl FileServer for Backends {
 
     fn names_in(&self, directory: &SaltPath, saltenv: &str) -> Option<Vec<String>> {
         let names: Option<Vec<_>> = self
-            .0
             .iter()
             .map(|server| server.names_in(directory, saltenv))
             .collect();
@@ -292,7 +248,7 @@ impl FileServer for Backends {
     }
 
     fn mode(&self, path: &SaltPath, saltenv: &str) -> Result<Option<u32>, LoadError> {
-        for server in &self.0 {
+        for server in self {
             if matches!(server.fetch(path, saltenv)?, Fetched::Found { .. }) {
                 return server.mode(path, saltenv);
             }
@@ -302,7 +258,7 @@ impl FileServer for Backends {
 
     fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
         let mut all = std::collections::BTreeMap::new();
-        for server in self.0.iter().rev() {
+        for server in self.iter().rev() {
             let Some(links) = server.links(saltenv, prefix)? else {
                 return Ok(None);
             };
@@ -312,7 +268,7 @@ impl FileServer for Backends {
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {
-        let all = self.0.iter().map(|server| server.unserved(saltenv, prefix));
+        let all = self.iter().map(|server| server.unserved(saltenv, prefix));
         let mut all = all.collect::<Result<Vec<_>, _>>()?.concat();
         all.sort_unstable();
         all.dedup();

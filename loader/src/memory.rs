@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::{Fetched, FileServer, LoadError, SaltPath};
 
@@ -12,7 +11,14 @@ use crate::{Fetched, FileServer, LoadError, SaltPath};
 /// directory where those matter.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFiles {
-    envs: BTreeMap<String, BTreeMap<String, Arc<[u8]>>>,
+    envs: BTreeMap<String, BTreeMap<String, StoredFile>>,
+}
+
+#[derive(Debug, Clone)]
+struct StoredFile {
+    fetched: Fetched,
+    /// The paths on disk of all files behind the path, where they were copied.
+    all: Vec<PathBuf>,
 }
 
 impl MemoryFiles {
@@ -26,11 +32,54 @@ impl MemoryFiles {
     #[must_use]
     pub fn file(mut self, saltenv: &str, path: &str, content: impl AsRef<[u8]>) -> Self {
         let path = SaltPath::from_relative(path).to_string();
-        self.envs
-            .entry(saltenv.into())
-            .or_default()
-            .insert(path, content.as_ref().into());
+        let on_disk = PathBuf::from(&path);
+        let stored = StoredFile {
+            all: vec![on_disk.clone()],
+            fetched: Fetched::Found {
+                on_disk,
+                bytes: content.as_ref().into(),
+            },
+        };
+        let files = self.envs.entry(saltenv.into()).or_default();
+        files.insert(path, stored);
         self
+    }
+
+    /// Every file that another file server lists, read once: what happens to the files later is not seen.
+    ///
+    /// ```
+    /// use mapstack_loader::{FileServer, MemoryFiles, Roots, SaltPath};
+    /// let root = tempfile::tempdir().unwrap();
+    /// let path = root.path().join("x.yaml");
+    /// std::fs::write(&path, "a: 1").unwrap();
+    /// let files = MemoryFiles::copied(&Roots::new().root("base", root.path())).unwrap();
+    /// std::fs::remove_file(&path).unwrap();
+    /// assert_eq!(files.list("base", "").unwrap(), ["x.yaml"]);
+    /// assert_eq!(files.find_all(&SaltPath::from_relative("x.yaml"), "base").unwrap(), [path]);
+    /// ```
+    ///
+    /// # Errors
+    /// A directory or a file cannot be read.
+    pub fn copied(files: &dyn FileServer) -> Result<Self, LoadError> {
+        let mut envs = BTreeMap::new();
+        for env in files.envs() {
+            let mut stored = BTreeMap::new();
+            for path in files.list(&env, "")? {
+                let asked = SaltPath::from_relative(&path);
+                let file = StoredFile {
+                    fetched: files.fetch(&asked, &env)?,
+                    all: files.find_all(&asked, &env)?,
+                };
+                stored.insert(path, file);
+            }
+            envs.insert(env, stored);
+        }
+        Ok(MemoryFiles { envs })
+    }
+
+    fn at(&self, path: &SaltPath, saltenv: &str) -> Option<&StoredFile> {
+        let files = self.envs.get(path.saltenv().unwrap_or(saltenv))?;
+        files.get(path.as_str())
     }
 }
 
@@ -39,22 +88,14 @@ impl FileServer for MemoryFiles {
         if let Some(reason) = path.refusal() {
             return Ok(Fetched::Refused { reason });
         }
-        let env = self.envs.get(path.saltenv().unwrap_or(saltenv));
-        let path = path.to_string();
-        Ok(match env.and_then(|files| files.get(&path)) {
-            Some(bytes) => Fetched::Found {
-                on_disk: PathBuf::from(path),
-                bytes: bytes.clone(),
-            },
-            None => Fetched::Missing,
-        })
+        Ok(self
+            .at(path, saltenv)
+            .map_or(Fetched::Missing, |file| file.fetched.clone()))
     }
 
     fn find_all(&self, path: &SaltPath, saltenv: &str) -> Result<Vec<PathBuf>, LoadError> {
-        Ok(match self.fetch(path, saltenv)? {
-            Fetched::Found { on_disk, .. } => vec![on_disk],
-            Fetched::Missing | Fetched::Refused { .. } | Fetched::Unusable { .. } => Vec::new(),
-        })
+        let file = self.at(path, saltenv).filter(|_| path.refusal().is_none());
+        Ok(file.map(|file| file.all.clone()).unwrap_or_default())
     }
 
     fn list(&self, saltenv: &str, prefix: &str) -> Result<Vec<String>, LoadError> {
@@ -83,7 +124,7 @@ impl FileServer for MemoryFiles {
 }
 
 /// The paths below a prefix.
-pub(crate) fn below<'p>(prefix: &str, paths: impl Iterator<Item = &'p String>) -> Vec<String> {
+fn below<'p>(prefix: &str, paths: impl Iterator<Item = &'p String>) -> Vec<String> {
     let prefix = SaltPath::from_relative(prefix).to_string();
     let is_below = |path: &str| {
         prefix.is_empty()

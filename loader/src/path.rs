@@ -22,6 +22,9 @@ pub struct SaltPath {
 pub struct BadPath;
 
 impl SaltPath {
+    /// A path with more components is refused.
+    pub const MAX_COMPONENTS: usize = 256;
+
     /// Parse a URL (Salt: `salt.utils.url.parse`).
     ///
     /// `?saltenv=dev` names another saltenv, everything to the end being its name; every other query
@@ -63,19 +66,6 @@ impl SaltPath {
             slashed,
             ..Self::from_relative(path)
         })
-    }
-
-    /// True if a path, with or without a scheme, is that of an sls: of a file that goes through a render pipe.
-    ///
-    /// ```
-    /// use mapstack_loader::SaltPath;
-    /// assert!(SaltPath::is_sls("salt://web/init.sls?saltenv=dev"));
-    /// assert!(!SaltPath::is_sls("web/files/init.sls.jinja"));
-    /// ```
-    #[must_use]
-    pub fn is_sls(path: &str) -> bool {
-        let (path, _) = path.split_once('?').unwrap_or((path, ""));
-        path.ends_with(".sls")
     }
 
     /// `path ["?env=" ignored | "?saltenv=" name]`, as it is split before anything else is looked at.
@@ -136,13 +126,8 @@ impl SaltPath {
     }
 
     /// The components, without empty ones and `.`.
-    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+    fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.text.split('/').filter(|c| !c.is_empty())
-    }
-
-    /// True if the path as it was written starts with a slash behind `salt://|`.
-    pub(crate) fn is_absolute(&self) -> bool {
-        self.absolute
     }
 
     /// True if a slash follows `salt://`. Salt before 3008 finds no file at such a URL.
@@ -188,8 +173,8 @@ impl SaltPath {
                 "a component of it is longer than {MAX_COMPONENT} bytes"
             ));
         }
-        (self.components().count() > MAX_COMPONENTS)
-            .then(|| format!("it has more than {MAX_COMPONENTS} components"))
+        let most = Self::MAX_COMPONENTS;
+        (self.components().count() > most).then(|| format!("it has more than {most} components"))
     }
 }
 
@@ -220,8 +205,7 @@ fn is_plain_name(component: &str) -> bool {
 }
 
 /// The length that file systems allow.
-pub(crate) const MAX_COMPONENT: usize = 255;
-pub(crate) const MAX_COMPONENTS: usize = 256;
+const MAX_COMPONENT: usize = 255;
 
 impl fmt::Display for SaltPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

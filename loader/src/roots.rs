@@ -1,15 +1,19 @@
 //! Directories as a file server: Salt's `roots` backend.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::inside::{
+    OpenFileRead, Opening, is_inside, is_missing, open_anywhere, open_inside, read, too_large,
+};
+
 use crate::entries::entries;
-use crate::open::{Opening, is_inside, open_anywhere, open_inside};
 use crate::walk::RootWalk;
-use crate::{Fetched, FileServer, Link, LoadError, NamePatterns, SaltPath, Unserved};
+use crate::{Fetched, FileServer, Link, LoadError, SaltPath, Unserved};
 
 /// Directories per saltenv, earlier ones winning file by file.
 ///
@@ -17,15 +21,27 @@ use crate::{Fetched, FileServer, Link, LoadError, NamePatterns, SaltPath, Unserv
 /// use mapstack_loader::Roots;
 /// let files = Roots::new().root("base", "/srv/salt").root("base", "/srv/formulas/openssh-formula");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Roots {
     envs: Vec<(String, Vec<Root>)>,
-    max_file_size: u64,
     follow_outside_links: bool,
     hide_links: bool,
     as_in_git: bool,
-    ignored: Option<NamePatterns>,
+    ignored: Option<IgnoredNames>,
 }
+
+/// The names for which a function is true are neither served nor listed.
+#[derive(Clone)]
+struct IgnoredNames(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl fmt::Debug for IgnoredNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IgnoredNames(…)")
+    }
+}
+
+/// The most bytes a file may have.
+const MAX_FILE_SIZE: u64 = 32 << 20;
 
 /// A directory, and its path without links.
 #[derive(Debug, Clone)]
@@ -69,30 +85,17 @@ impl Root {
 /// The saltenv whose roots serve every saltenv without roots.
 const DYNAMIC_ENV: &str = "__env__";
 
-impl Default for Roots {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Roots {
     /// No directory at all.
     #[must_use]
     pub fn new() -> Self {
-        Roots {
-            envs: Vec::new(),
-            max_file_size: 32 << 20,
-            follow_outside_links: false,
-            hide_links: false,
-            as_in_git: false,
-            ignored: None,
-        }
+        Roots::default()
     }
 
     /// Directories of the saltenv `base`, all of which have to exist.
     ///
     /// # Errors
-    /// [`LoadError::NoRoot`] for one that is not a directory, and [`LoadError::Io`] for one that cannot be looked at.
+    /// [`LoadError::Io`] for one that is not a directory or cannot be looked at.
     ///
     /// ```
     /// use mapstack_loader::Roots;
@@ -106,7 +109,11 @@ impl Roots {
         for directory in directories {
             let root = Root::of(directory.into());
             if root.real()?.is_none() {
-                return Err(LoadError::NoRoot { path: root.given });
+                let why = "there is no such directory";
+                return Err(LoadError::Io {
+                    path: root.given,
+                    source: io::Error::new(io::ErrorKind::NotADirectory, why),
+                });
             }
             roots = roots.with("base", root);
         }
@@ -126,13 +133,6 @@ impl Roots {
             Some((_, roots)) => roots.push(root),
             None => self.envs.push((saltenv.into(), vec![root])),
         }
-        self
-    }
-
-    /// The most bytes a file may have.
-    #[must_use]
-    pub fn max_file_size(mut self, bytes: u64) -> Self {
-        self.max_file_size = bytes;
         self
     }
 
@@ -166,14 +166,27 @@ impl Roots {
         self
     }
 
-    /// Neither serve nor list some files (Salt: `salt.fileserver.is_file_ignored`).
+    /// Neither serve nor list the files for whose names a function is true (Salt: `salt.fileserver.is_file_ignored`).
     ///
     /// As in Salt, what is requested is looked up by its path on disk, what is listed by its path
-    /// below the root.
+    /// below the root. Salt's lists of names have shell patterns and regular expressions, and the code that parses them has
+    /// to know both. A server only calls a function.
+    ///
+    /// ```
+    /// use mapstack_loader::{FileServer, Roots};
+    /// let files = Roots::new().root("base", ".").ignore(|name| name.ends_with(".toml"));
+    /// assert!(!files.list("base", "").unwrap().contains(&"Cargo.toml".to_owned()));
+    /// ```
     #[must_use]
-    pub fn ignore(mut self, ignored: NamePatterns) -> Self {
-        self.ignored = Some(ignored);
+    pub fn ignore(mut self, ignored: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.ignored = Some(IgnoredNames(Arc::new(ignored)));
         self
+    }
+
+    fn ignores(&self, name: &str) -> bool {
+        self.ignored
+            .as_ref()
+            .is_some_and(|ignored| (ignored.0)(name))
     }
 
     /// The roots that do not exist as directories.
@@ -240,10 +253,7 @@ impl Roots {
         match fs::metadata(&on_disk) {
             Ok(found) if found.is_file() => {
                 let shown = root.given.join(path);
-                let ignored = self
-                    .ignored
-                    .as_ref()
-                    .is_some_and(|names| names.has(&shown.to_string_lossy()));
+                let ignored = self.ignores(&shown.to_string_lossy());
                 Ok((!ignored).then_some(Candidate { shown, on_disk }))
             }
             Ok(_) => Ok(None),
@@ -271,16 +281,15 @@ impl Roots {
             Err(e) if is_missing(&e) => return Ok(Fetched::Missing),
             Err(source) => return Err(candidate.failed(source)),
         };
-        match read(file, self.max_file_size).map_err(|source| candidate.failed(source))? {
+        match read(file, MAX_FILE_SIZE).map_err(|source| candidate.failed(source))? {
             OpenFileRead::Bytes(bytes) => Ok(Fetched::Found {
                 on_disk: candidate.shown.clone(),
                 bytes,
             }),
             OpenFileRead::NoFile => Ok(Fetched::Missing),
-            OpenFileRead::TooLarge(size) => Err(LoadError::TooLarge {
+            OpenFileRead::TooLarge(size) => Err(LoadError::Limit {
                 path: candidate.shown.clone(),
-                size,
-                limit: self.max_file_size,
+                reason: too_large(size, MAX_FILE_SIZE),
             }),
         }
     }
@@ -313,35 +322,6 @@ impl Candidate {
         };
         Fetched::Refused { reason }
     }
-}
-
-/// Errors that mean that a file does not exist: nothing is there, or links lead nowhere or in circles. After any other
-/// error there may be one.
-pub(crate) fn is_missing(e: &io::Error) -> bool {
-    let absent = matches!(
-        e.kind(),
-        io::ErrorKind::NotFound
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::InvalidFilename
-            | io::ErrorKind::InvalidInput
-    );
-    absent || is_link_loop(e) || is_bad_name(e)
-}
-
-/// True if the system has no files of such names: `ERROR_BAD_PATHNAME` has no kind.
-fn is_bad_name(e: &io::Error) -> bool {
-    cfg!(windows) && e.raw_os_error() == Some(161)
-}
-
-#[cfg(unix)]
-pub(crate) fn is_link_loop(e: &io::Error) -> bool {
-    e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-/// `ERROR_CANT_RESOLVE_FILENAME`, whose kind is not stable.
-#[cfg(not(unix))]
-pub(crate) fn is_link_loop(e: &io::Error) -> bool {
-    cfg!(windows) && e.raw_os_error() == Some(1921)
 }
 
 impl FileServer for Roots {
@@ -402,9 +382,7 @@ impl FileServer for Roots {
                 self.walk(real).below(&prefix, &mut all)?;
             }
         }
-        if let Some(ignored) = &self.ignored {
-            all.retain(|path| !ignored.has(path));
-        }
+        all.retain(|path: &String| !self.ignores(path));
         all.sort_unstable();
         all.dedup();
         Ok(all)
@@ -459,8 +437,7 @@ impl FileServer for Roots {
                 all.extend(walk.links.into_iter().flatten());
             }
         }
-        let is_ignored = |path: &str| self.ignored.as_ref().is_some_and(|names| names.has(path));
-        all.retain(|(path, _)| !is_ignored(path));
+        all.retain(|(path, _): &Link| !self.ignores(path));
         // Of several roots, the last one counts.
         Ok(Some(
             std::collections::BTreeMap::from_iter(all)
@@ -479,9 +456,7 @@ impl FileServer for Roots {
                 all.extend(walk.unserved.into_iter().flatten());
             }
         }
-        if let Some(ignored) = &self.ignored {
-            all.retain(|one| !ignored.has(&one.path));
-        }
+        all.retain(|one: &Unserved| !self.ignores(&one.path));
         all.sort_unstable();
         all.dedup();
         Ok(all)
@@ -506,90 +481,5 @@ fn git_mode(mode: u32) -> u32 {
     match mode & 0o100 {
         0 => 0o100_644,
         _ => 0o100_755,
-    }
-}
-
-/// The result of reading an open file.
-pub(crate) enum OpenFileRead {
-    Bytes(Arc<[u8]>),
-    /// It is a directory, a pipe or a device by now.
-    NoFile,
-    TooLarge(u64),
-}
-
-pub(crate) fn read(mut file: File, limit: u64) -> io::Result<OpenFileRead> {
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Ok(OpenFileRead::NoFile);
-    }
-    if found.len() > limit {
-        return Ok(OpenFileRead::TooLarge(found.len()));
-    }
-    // One byte more than it has shows in the same read that the file did not grow.
-    let mut bytes = vec![
-        0;
-        usize::try_from(found.len())
-            .unwrap_or(usize::MAX)
-            .saturating_add(1)
-    ];
-    let filled = fill(&mut file, &mut bytes)?;
-    if filled < bytes.len() {
-        bytes.truncate(filled);
-    } else {
-        file.take(limit.saturating_sub(found.len()))
-            .read_to_end(&mut bytes)?;
-    }
-    let size = bytes.len() as u64;
-    Ok(if size > limit {
-        OpenFileRead::TooLarge(size)
-    } else {
-        OpenFileRead::Bytes(bytes.into())
-    })
-}
-
-/// Reads until the buffer is full or the file ends; a read that falls short by one byte is its end.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        }
-        if filled + 1 == buffer.len() {
-            break;
-        }
-    }
-    Ok(filled)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::io;
-
-    use rustix::io::Errno;
-
-    use super::is_missing;
-
-    #[test]
-    fn only_some_errors_mean_that_there_is_no_file() {
-        let is_missing = |errno: Errno| is_missing(&io::Error::from(errno));
-        for errno in [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG] {
-            assert!(is_missing(errno), "{errno}");
-        }
-        for errno in [
-            Errno::ACCESS,
-            Errno::IO,
-            Errno::STALE,
-            Errno::NOTCONN,
-            Errno::TIMEDOUT,
-            Errno::NFILE,
-            Errno::MFILE,
-            Errno::PERM,
-            Errno::NOMEM,
-        ] {
-            assert!(!is_missing(errno), "{errno}");
-        }
     }
 }

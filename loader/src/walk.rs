@@ -4,16 +4,14 @@ use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::inside::{is_link_loop, is_missing, resolve, too_many};
 use mapstack_value::posixpath::normpath;
+use mapstack_value::pytext::codec;
 
-use crate::open::resolve;
-use crate::path::MAX_COMPONENTS;
-use crate::roots::{is_link_loop, is_missing};
-use crate::unserved::{NotServed, Unserved, escaped};
-use crate::{Link, LoadError, SaltPath};
+use crate::{Link, LoadError, NotServed, SaltPath, Unserved};
 
 /// More entries than this are an error: links can repeat a small tree without end.
-pub(crate) const MAX_ENTRIES: usize = 1_000_000;
+const MAX_ENTRIES: usize = 1_000_000;
 
 /// Files whose names are not UTF-8 are compared by their content up to this size.
 const MAX_MARKED: u64 = 1 << 20;
@@ -72,7 +70,7 @@ impl RootWalk<'_> {
         all: &mut Vec<String>,
     ) -> Result<(), LoadError> {
         // Files further down have paths that are refused.
-        if self.above.len() >= MAX_COMPONENTS || self.above.contains(&place) {
+        if self.above.len() >= SaltPath::MAX_COMPONENTS || self.above.contains(&place) {
             return Ok(());
         }
         let failed = |source| LoadError::Io {
@@ -139,7 +137,8 @@ impl RootWalk<'_> {
             return;
         };
         let name = path.file_name().unwrap_or_default();
-        let name = escaped(name.as_encoded_bytes());
+        let name = codec::decode(name.as_encoded_bytes(), "utf-8", "backslashreplace");
+        let name = name.unwrap_or_default();
         let at = match relative {
             "" => name,
             _ => format!("{relative}/{name}"),
@@ -149,7 +148,11 @@ impl RootWalk<'_> {
             true => fs::read(path).ok(),
             false => None,
         };
-        unserved.push(Unserved::new(at, NotServed::NotUtf8, content.as_deref()));
+        unserved.push(Unserved {
+            path: at,
+            why: NotServed::NotUtf8,
+            mark: content.map(Into::into),
+        });
     }
 
     /// Note a link whose target is not outside of the root.
@@ -191,7 +194,11 @@ impl RootWalk<'_> {
         };
         let target = fs::read_link(path).ok();
         let target = target.as_ref().map(|to| to.as_os_str().as_encoded_bytes());
-        unserved.push(Unserved::new(at, why, target));
+        unserved.push(Unserved {
+            path: at,
+            why,
+            mark: target.map(Into::into),
+        });
     }
 
     fn is_hidden(&self, entry: &fs::DirEntry) -> bool {
@@ -210,9 +217,9 @@ impl RootWalk<'_> {
     fn count(&mut self) -> Result<(), LoadError> {
         self.entries += 1;
         if self.entries > MAX_ENTRIES {
-            return Err(LoadError::TooMany {
+            return Err(LoadError::Limit {
                 path: self.real.into(),
-                limit: MAX_ENTRIES,
+                reason: too_many(MAX_ENTRIES),
             });
         }
         Ok(())

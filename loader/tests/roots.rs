@@ -167,22 +167,16 @@ fn missing_roots_are_ignored_and_known() {
 
 #[test]
 fn what_cannot_be_read_is_an_error() {
-    let dir = tree(&[("large", "0123456789")]);
-    let files = Roots::new().root("base", dir.path()).max_file_size(9);
+    let dir = tree(&[("large", "")]);
+    let file = fs::File::create(dir.path().join("large")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let files = Roots::new().root("base", dir.path());
     let error = files
         .fetch(&SaltPath::from_relative("large"), "base")
         .unwrap_err();
-    assert!(
-        matches!(
-            error,
-            LoadError::TooLarge {
-                size: 10,
-                limit: 9,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, LoadError::Limit { .. }), "{error}");
+    let says = "large has 1099511627776 bytes, more than the 33554432 that are read";
+    assert!(error.to_string().contains(says), "{error}");
 }
 
 #[test]
@@ -206,7 +200,7 @@ fn backends_are_asked_in_order() {
         .file("base", "x", "2")
         .file("base", "d/y", "2")
         .file("dev", "z", "2");
-    let files = Backends::new(vec![Box::new(first), Box::new(second)]);
+    let files = Backends::from([Box::new(first) as _, Box::new(second) as _]);
     assert_eq!(fetch(&files, "salt://x"), "1");
     assert_eq!(fetch(&files, "salt://d/y"), "2");
     assert_eq!(fetch(&files, "salt://../x"), "refused: it contains '..'");
@@ -330,18 +324,18 @@ fn what_is_not_served_is_known() {
         let found = files.unserved("base", prefix).unwrap();
         found
             .iter()
-            .map(|one| format!("{}: {}", one.path, one.why))
+            .map(|one| format!("{}: {:?}", one.path, one.why))
             .collect()
     };
     let in_web = [
-        "web/\\xff: its name is not UTF-8",
-        "web/dangling.sls: a link to nothing",
-        "web/loop: a link in a circle",
-        "web/out: a link out of the root",
+        "web/\\xff: NotUtf8",
+        "web/dangling.sls: DanglingLink",
+        "web/loop: LoopingLink",
+        "web/out: OutsideLink",
     ];
     assert_eq!(of("web"), in_web);
-    assert_eq!(of(""), [&["gone: a link to nothing"][..], &in_web].concat());
-    assert_eq!(of("gone"), ["gone: a link to nothing"]);
+    assert_eq!(of(""), [&["gone: DanglingLink"][..], &in_web].concat());
+    assert_eq!(of("gone"), ["gone: DanglingLink"]);
     let following = Roots::new().root("base", &root).follow_outside_links(true);
     assert_eq!(following.unserved("base", "web").unwrap().len(), 3);
     assert!(files.unserved("base", "nothing").unwrap().is_empty());
@@ -353,8 +347,8 @@ fn what_is_not_served_is_known() {
     assert_ne!(before, marks());
 }
 
-/// The paths that Python's `os.path.isfile` takes for no file: a file on the way, links in a circle or to nothing, a name that is
-/// too long, and a directory.
+/// The paths that Python's `os.path.isfile` takes for no file: a file on the way, links in a circle or to nothing, and a
+/// directory.
 #[test]
 fn paths_that_cannot_be_files_are_missing() {
     let (first, second) = (tree(&[("file", "x")]), tree(&[("loop/x", "second")]));
@@ -364,9 +358,7 @@ fn paths_that_cannot_be_files_are_missing() {
     let files = Roots::new()
         .root("base", first.path())
         .root("base", second.path());
-    let long = "x".repeat(300);
-    let paths = ["file/below", "loop", "dangling", "dangling/x", "directory"];
-    for path in paths {
+    for path in ["file/below", "loop", "dangling", "dangling/x", "directory"] {
         assert_eq!(
             fetch(&files, &format!("salt://{path}")),
             "missing",
@@ -375,9 +367,4 @@ fn paths_that_cannot_be_files_are_missing() {
     }
     // Such a root does not hide the next one.
     assert_eq!(fetch(&files, "salt://loop/x"), "second");
-    let tree = mapstack_loader::FileTree::new().directory(first.path());
-    for path in paths.into_iter().chain([&*long]) {
-        let path = format!("{}/{path}", first.path().display());
-        assert!(!tree.is_file(&path).unwrap(), "{path}");
-    }
 }

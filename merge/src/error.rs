@@ -17,7 +17,7 @@ pub struct MergeError {
     /// The strategy in force.
     pub strategy: Box<Strategy>,
     /// The problem.
-    pub cause: MergeErrorCause,
+    pub(crate) cause: MergeErrorCause,
     /// The reference's exception.
     pub(crate) class: Exception,
 }
@@ -48,7 +48,7 @@ impl MergeError {
 
 /// The cause of a failed merge, and the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MergeErrorCause {
+pub(crate) enum MergeErrorCause {
     /// The base is not a mapping.
     #[error("the data merged so far is not a mapping; let the earlier layers yield mappings")]
     BaseNotMapping,

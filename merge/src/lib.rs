@@ -82,7 +82,7 @@ mod python;
 pub mod stack;
 
 pub use aliases::{AliasConflict, Aliases};
-pub use error::{MergeError, MergeErrorCause};
+pub use error::MergeError;
 pub use mapstack_value::{Map, Value};
 pub use merge::{merge, merge_all, merge_observed};
 pub use observe::{Change, ItemOrigin, KeyPath, Observer, Trail};

@@ -162,18 +162,10 @@ impl<'a> Trail<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyPath(pub Vec<Key>);
 
-impl KeyPath {
-    /// True if this is the path of the whole value.
-    #[must_use]
-    pub fn is_root(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
 impl fmt::Display for KeyPath {
     /// The keys joined with `:`, or `the root`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_root() {
+        if self.0.is_empty() {
             return f.write_str("the root");
         }
         for (i, key) in self.0.iter().enumerate() {

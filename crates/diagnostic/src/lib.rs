@@ -4,6 +4,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod address;
 mod error;
 mod means;
 mod message;
@@ -13,6 +14,7 @@ mod sanitize;
 mod suggest;
 mod words;
 
+pub use address::without_login;
 pub use error::{Error, Result};
 pub use means::Means;
 pub use message::{Cause, Diagnostic, Distinct, ErrorKind, Severity, Step, message_text};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use mapstack::loader::Fnmatch;
 use mapstack::regex_matches;
+use mapstack::value::pytext::Fnmatch;
 use mapstack_value::Value;
 use mapstack_value::posixpath::{join, normpath, split};
 

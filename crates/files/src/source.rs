@@ -1,7 +1,7 @@
 //! The source of a file: one, or the first of several that exists.
 
-use mapstack::loader::without_login;
 use mapstack::scheme;
+use mapstack::without_login;
 use mapstack_value::Value;
 
 use crate::minion_files::{MinionFiles, is_of_file_server};

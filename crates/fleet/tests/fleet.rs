@@ -1,6 +1,6 @@
 //! Many minions in parallel: results are in order and belong to their minions, whatever happens to some of them.
 
-#[path = "../../../loader/tests/common/mod.rs"]
+#[path = "../../mapstack/tests/serving.rs"]
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

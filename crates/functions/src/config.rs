@@ -1,12 +1,12 @@
 //! `config.*`: options first, then grains, pillar, the master's configuration and Salt's defaults.
 
-use mapstack_loader::Fnmatch;
 use mapstack_minion::{ConfigGet, builtin};
 use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_salt_jinja::{
     Vm,
     python::{hash_key, to_str},
 };
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Key, Map, Value};
 
 use super::{ModuleTable, data_or, delimiter, failed, truth_or};

@@ -4,9 +4,10 @@ use std::cell::Ref;
 use std::sync::Arc;
 
 use mapstack_diagnostic::{Diagnostic, Result};
-use mapstack_loader::{Entry, Fetched, SaltPath};
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_minion::{ConfigGet, Minion, Part, PillarGet, SaltVersion};
 use mapstack_pyobject::{CallArgs, Error, Obj};
+use mapstack_salt_config::disk::Entry;
 use mapstack_salt_jinja::Vm;
 use mapstack_value::{Map, Str, Value};
 

@@ -3,12 +3,13 @@
 //! Salt's functions copy files to the minion's cache and return the copy's path. Here nothing is
 //! copied: the path is the served file's own.
 
-use mapstack_loader::{Fetched, Fnmatch, SaltPath};
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
 use mapstack_salt_jinja::{
     Vm,
     python::{Anchor, Pattern, hash},
 };
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Str, posixpath};
 
 use super::on_machine::{as_text, opened};

@@ -1,12 +1,12 @@
 //! The code that Salt's `filter_by` functions share (`salt.utils.data.filter_by`).
 
-use mapstack_loader::Fnmatch;
 use mapstack_pyobject::{CallArgs, DictRef, Error, Obj, Result, required};
 use mapstack_salt_jinja::{
     Vm,
     python::{hash_key, to_str},
 };
 use mapstack_value::Key;
+use mapstack_value::pytext::Fnmatch;
 
 use super::slsutil::update;
 use super::{deepcopy, if_true, look};

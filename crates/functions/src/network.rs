@@ -4,12 +4,12 @@
 //! and `hwaddr_interfaces` were made from that very answer, so they give these functions' results,
 //! for the minion and not for the machine. In a pillar the machine is the master, so these calls have no answer.
 
-use mapstack_loader::Fnmatch;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
 use mapstack_salt_jinja::{
     Vm,
     python::{Address, Network, repr, to_str},
 };
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Map, Value};
 
 use super::{ModuleTable, text, truth_or};

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use mapstack_loader::{Deployed, Fetched, FileReadKind, FileTree, Fnmatch, has_magic};
+use mapstack_loader::Fetched;
 use mapstack_pyobject::{CallArgs, Error, Obj, Result, required};
+use mapstack_salt_config::disk::{Deployed, FileReadKind, FileTree};
 use mapstack_salt_jinja::{
     Vm,
     python::{Anchor, Pattern, hash},
 };
 use mapstack_value::posixpath::{join, split};
+use mapstack_value::pytext::{Fnmatch, has_magic};
 use mapstack_value::quote_str;
 
 use super::{failed, refused, text};
@@ -269,7 +271,7 @@ fn glob(run: &dyn Context, vm: &Vm<'_>, pattern: &str) -> Result<Option<Vec<Stri
             continue;
         };
         vm.burn(1 + entries.len())?;
-        let names = entries.iter().map(mapstack_loader::Entry::name);
+        let names = entries.iter().map(mapstack_salt_config::disk::Entry::name);
         let meant = names.filter(|entry| {
             entry.starts_with('.') == name.starts_with('.') && matcher.matches(entry)
         });

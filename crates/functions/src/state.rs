@@ -1,7 +1,7 @@
 //! `state.*`, as far as it is about which files there are.
 
-use mapstack_loader::Fnmatch;
 use mapstack_pyobject::{CallArgs, Obj, required};
+use mapstack_value::pytext::Fnmatch;
 
 use super::{ModuleTable, failed, files};
 

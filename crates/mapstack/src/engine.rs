@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack_loader::{Deployed, Fetched, FileServer, FileTree, LoadError, SaltPath};
+use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_matcher::Definition;
 use mapstack_minion::{Minion, SaltVersion};
+use mapstack_salt_config::disk::{Deployed, FileTree};
 use mapstack_salt_jinja::{Limits, RunBudget, SpentResource, TemplateCache};
 use mapstack_value::Map;
 use mapstack_yaml::Skeleton;

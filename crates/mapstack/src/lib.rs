@@ -61,6 +61,7 @@ pub mod secrets;
 pub mod share;
 mod skeleton_cache;
 mod sls_data;
+mod snapshot;
 mod source;
 mod stack;
 pub mod stateconf;
@@ -85,7 +86,7 @@ pub use layer_file::LAYER_KEYS;
 pub use map_jinja::{Exported, MapForm, MapOptions};
 pub use mapstack_diagnostic::{
     Diagnostic, Error, ErrorKind, Means, Place, Result, Severity, Step, is_acting, message_text,
-    named, nearest, sanitize,
+    named, nearest, sanitize, without_login,
 };
 pub use mapstack_functions::{
     Call, CallError, Functions, PillarCall, PluginAnswer, Stubs, UnansweredCall, stub_file,
@@ -93,7 +94,6 @@ pub use mapstack_functions::{
 pub use mapstack_functions::{
     Home, SALT_MODULES, home_of, is_in_salt, normalized_mode, regex_of_name, scheme, types_of_files,
 };
-pub use mapstack_loader as loader;
 pub use mapstack_matcher as matcher;
 pub use mapstack_merge::Strategy;
 pub use mapstack_minion as minion;
@@ -107,8 +107,21 @@ pub use master_side::MasterSide;
 pub use options::{DataOptions, StackOptions, TofsOptions};
 pub use outside::OtherTemplate;
 pub use pillar_sls::{ExternalText, PillarSls, RenderedSls};
-pub use pipe::{ManagedTemplate, TemplateOptions, how_to_decrypt, sls_name};
+pub use pipe::{ManagedTemplate, TemplateOptions, how_to_decrypt, is_sls, sls_name};
 pub use run::Run;
 pub use stack::{directories, parse as parse_definition};
 pub use text::Text;
 pub use top_slips::{TopSlip, top_slips};
+
+/// Files for an [`Engine`]: file servers, and files by their paths on disk.
+pub mod loader {
+    pub use mapstack_loader::{
+        Backends, BadPath, Fetched, FileServer, Link, LoadError, MemoryFiles, NotServed, Roots,
+        SaltPath, Unserved, processes,
+    };
+    pub use mapstack_salt_config::disk::{BadDeployed, Deployed, is_file};
+    #[cfg(feature = "git")]
+    pub use mapstack_salt_config::gitfs as git;
+
+    pub use crate::snapshot::Snapshot;
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use mapstack_loader::{FileRead, FileReadKind};
+pub use mapstack_salt_config::disk::{FileRead, FileReadKind};
 use mapstack_value::Str;
 
 /// A request of a run, with its outcome.

@@ -3,10 +3,9 @@
 mod collect;
 mod common;
 mod deployed;
-#[path = "../../../loader/tests/common/mod.rs"]
 mod serving;
 
-// The file server of the loader's tests, `serving`, finds the crate's types here.
+// The file server for tests, `serving`, finds the crate's types here.
 use mapstack::loader;
 
 mod differences;
@@ -20,6 +19,7 @@ mod recorded_calls;
 mod scenarios;
 mod sharing;
 mod skeletons;
+mod snapshot;
 mod tree_grains;
 mod tree_modules;
 mod tree_renderers;

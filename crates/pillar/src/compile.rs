@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mapstack_loader::{FileServer, FileTree, KeptFiles, TreeReads};
+use mapstack_loader::FileServer;
 use mapstack_merge::{MergeError, Options, Strategy, merge};
 use mapstack_minion::Minion;
+use mapstack_salt_config::disk::{FileTree, KeptFiles, TreeReads};
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 

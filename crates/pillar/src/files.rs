@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mapstack_loader::{Fetched, FileTree, LoadError};
+use mapstack_loader::{Fetched, LoadError};
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::posixpath::{join, normpath};
 
 use mapstack::File;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use mapstack::{Engine, MasterSide, Means, PluginAnswer, Run};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result, Severity};
-use mapstack_loader::{FileTree, MemoryFiles};
+use mapstack_loader::MemoryFiles;
 use mapstack_merge::{Options, merge};
 use mapstack_minion::Minion;
 use mapstack_pyobject::ErrorKind as RenderErrorKind;
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::{Map, Value};
 
 use crate::cache::StackCache;

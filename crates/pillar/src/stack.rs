@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, FileTree};
+use mapstack_loader::Fetched;
 use mapstack_merge::Aliases;
 use mapstack_merge::stack::{MARKER, StackError, StackStrategy, merge_into};
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::posixpath::split;
 use mapstack_value::{Key, Map, Value};
 use mapstack_yaml::{Limits, Loaded, Mark, load_document};

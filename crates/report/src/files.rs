@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use mapstack::Means;
-use mapstack::loader::without_login;
 use mapstack::value::Value;
 use mapstack::value::pytext::base64;
+use mapstack::without_login;
 use mapstack_files::{Content, ManagedFile, ManagedKind, Reason, SourceLookup};
 use serde::Serialize;
 

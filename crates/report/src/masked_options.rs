@@ -1,8 +1,8 @@
 //! Options of a configuration without secrets.
 
-use mapstack::loader::without_login;
 use mapstack::secrets::Secrets;
 use mapstack::value::{Key, Map, Value};
+use mapstack::without_login;
 
 /// The value of an option without values under secret names, and without the logins in addresses.
 pub fn masked(name: &str, value: &Value, secrets: &Secrets) -> Value {

@@ -1,5 +1,8 @@
 //! Words that several forms share: how many, which of them, and the path of a key.
 
+use std::collections::BTreeMap;
+
+use mapstack::loader::{NotServed, Unserved};
 use mapstack::secrets::Secrets;
 use mapstack::value::Key;
 
@@ -56,4 +59,37 @@ pub fn shown_path(path: &[Key], secrets: &Secrets) -> Vec<Key> {
         other => other.clone(),
     };
     path.iter().map(shown).collect()
+}
+
+/// Names that a line has for each reason.
+const NAMED_UNSERVED: usize = 3;
+
+/// The names that are not served, a line for each reason.
+///
+/// ```
+/// use mapstack::loader::{NotServed, Unserved};
+/// let link = |path: &str| Unserved { path: path.into(), why: NotServed::DanglingLink, mark: None };
+/// let lines = mapstack_report::words::unserved(&[link("a.sls"), link("b"), link("c"), link("d")]);
+/// assert_eq!(lines, ["a.sls, b, c and 1 more (a link to nothing)"]);
+/// ```
+#[must_use]
+pub fn unserved(all: &[Unserved]) -> Vec<String> {
+    let mut reasons: BTreeMap<NotServed, Vec<&str>> = BTreeMap::new();
+    for one in all {
+        reasons.entry(one.why).or_default().push(&one.path);
+    }
+    reasons
+        .into_iter()
+        .map(|(why, paths)| format!("{} ({})", some(&paths, NAMED_UNSERVED), reason(why)))
+        .collect()
+}
+
+/// The words for the reason why a name is not served.
+pub(crate) fn reason(why: NotServed) -> &'static str {
+    match why {
+        NotServed::DanglingLink => "a link to nothing",
+        NotServed::LoopingLink => "a link in a circle",
+        NotServed::OutsideLink => "a link out of the root",
+        NotServed::NotUtf8 => "its name is not UTF-8",
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mapstack_loader::{Fetched, LoadError, read_named};
+use crate::disk::read_named;
+use mapstack_loader::{Fetched, LoadError};
 use mapstack_value::{Map, Value};
 use mapstack_yaml::{Limits, Mark, Marks};
 

@@ -1,6 +1,6 @@
 //! The files that a configuration includes.
 
-use mapstack_loader::glob_named;
+use crate::disk::glob_named;
 use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Value};
 

@@ -14,8 +14,11 @@
 //! - Options that only daemons heed (worker pools, TLS, algorithms) are taken as they are, unchecked.
 
 mod apply;
+pub mod disk;
 mod file;
 pub mod fileserver;
+#[cfg(feature = "git")]
+pub mod gitfs;
 mod include;
 mod kind;
 mod layer;
@@ -27,7 +30,8 @@ mod roots;
 use std::fmt;
 use std::sync::LazyLock;
 
-use mapstack_loader::{LoadError, is_directory, is_file};
+use crate::disk::{is_directory, is_file};
+use mapstack_loader::LoadError;
 use mapstack_value::posixpath::join;
 use mapstack_value::{Key, Map, Value};
 

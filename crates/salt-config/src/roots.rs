@@ -1,7 +1,7 @@
 //! The one reader of `file_roots` and `pillar_roots`: directories by saltenv.
 
+use crate::disk::glob_named;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_loader::glob_named;
 use mapstack_value::{Key, Value};
 
 /// The value of the option, and the places where it is not what was meant.

@@ -2,3 +2,5 @@
 
 mod config;
 mod gitfs;
+mod mount;
+mod tree;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use mapstack::loader::{Fetched, Fnmatch, SaltPath};
+use mapstack::loader::{Fetched, SaltPath};
+use mapstack::value::pytext::Fnmatch;
 use mapstack::{Engine, sls_name};
 
 /// The sls of each saltenv, by name; listed when they are requested.

@@ -107,7 +107,7 @@ pub fn run(args: &Render, reporter: &Reporter) -> Result<(), Failure> {
 
 /// True if the file goes through a pipe: its name says so, and no engine is requested.
 fn is_sls(args: &Render) -> bool {
-    args.template.is_none() && SaltPath::is_sls(&args.path)
+    args.template.is_none() && mapstack::is_sls(&args.path)
 }
 
 fn check_flags(args: &Render, is_sls: bool) -> Result<(), Failure> {

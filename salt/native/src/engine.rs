@@ -186,7 +186,7 @@ impl Engine {
         caller: Option<Py<PyAny>>,
         saltenv: Option<&str>,
     ) -> PyResult<String> {
-        if template.is_none() && SaltPath::is_sls(path) {
+        if template.is_none() && mapstack::is_sls(path) {
             if context.is_some() || defaults.is_some() || name.is_some() {
                 let message = "context, defaults and name are for managed files; an sls has none of them, \
                                unless `template` makes it one";

@@ -17,7 +17,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "crates/functions/src/network.rs",
         "the arguments of salt-call",
     ),
-    ("loader/src/git/fetch/", "the arguments of git"),
+    (
+        "crates/salt-config/src/gitfs/fetch/",
+        "the arguments of git",
+    ),
     ("crates/minion/src/error.rs", "the arguments of salt"),
     (
         "crates/sandbox/src/client/find.rs",

@@ -53,7 +53,7 @@ const TOUCHES: &[MachineAccess] = &[
             "crates/frontend/src/host/file.rs",
             "crates/frontend/src/outputs/",
             "crates/frontend/src/parts/writer.rs",
-            "loader/src/git/fetch/",
+            "crates/salt-config/src/gitfs/fetch/",
         ],
     },
     MachineAccess {
@@ -61,7 +61,7 @@ const TOUCHES: &[MachineAccess] = &[
         words: &["Command::new"],
         allowed: &[
             "crates/frontend/src/host/",
-            "loader/src/git/fetch/",
+            "crates/salt-config/src/gitfs/fetch/",
             // The verbs of the command itself.
             "mapstack-cli/src/verbs.rs",
             "crates/sandbox/src/",
@@ -82,8 +82,8 @@ const TOUCHES: &[MachineAccess] = &[
             "crates/frontend/src/host/",
             "crates/frontend/src/inputs/",
             "crates/python/src/main.rs",
-            "loader/src/git/fetch/",
-            "loader/src/mount.rs",
+            "crates/salt-config/src/gitfs/fetch/",
+            "crates/salt-config/src/disk/mount.rs",
             "mapstack-cli/",
             "crates/sandbox/src/client/find.rs",
         ],

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
+use super::absent::Absent;
+use mapstack::loader::{Backends, FileServer, Roots, Snapshot};
 use mapstack::value::posixpath::normpath;
 #[cfg(feature = "git")]
 use mapstack::{Error, ErrorKind};
@@ -307,9 +308,7 @@ fn directories<'r>(
 ) -> Backends {
     let roots = roots.fold(Roots::new(), |all, (env, root)| all.root(env, root));
     let roots = roots.follow_outside_links(reading.follows_outside_links);
-    Backends::new(vec![Box::new(
-        roots.modes_as_in_git(reading.modes_as_in_git),
-    )])
+    vec![Box::new(roots.modes_as_in_git(reading.modes_as_in_git))]
 }
 
 #[cfg(feature = "git")]
@@ -331,9 +330,7 @@ fn revision(roots: &[(String, PathBuf)], flag: &str, name: &str) -> Result<Backe
         })?;
         Ok(Box::new(served))
     };
-    Ok(Backends::new(
-        roots.iter().map(serve).collect::<Result<_, _>>()?,
-    ))
+    roots.iter().map(serve).collect()
 }
 
 /// The error of a revision that a flag names.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
-use mapstack::loader::{Deployed, Fnmatch};
+use mapstack::loader::Deployed;
 use mapstack::minion::cache::Cache;
 use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::secrets::{Policy, Secrets};
+use mapstack::value::pytext::Fnmatch;
 use mapstack::value::{Map, Value};
 use mapstack::{ConfigurationMethod, Error, ErrorKind, RunLimits};
 use mapstack_fleet::{Pace, Scope, Shard, UnknownKey};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mapstack::loader::{Absent, FileServer};
+use super::absent::Absent;
+use mapstack::loader::FileServer;
 use mapstack::{Deadline, Engine, Error, ErrorKind, Limits, MemoryLimit, Stubs};
 
 use crate::budget::RUN;

@@ -32,13 +32,14 @@
 //! ```
 
 #[cfg(test)]
-#[path = "../../../../loader/tests/common/mod.rs"]
+#[path = "../../../mapstack/tests/serving.rs"]
 mod serving;
 
-// The file server of the loader's tests, `serving`, finds the crate's types here.
+// The file server for tests, `serving`, finds the crate's types here.
 #[cfg(test)]
 use mapstack::loader;
 
+mod absent;
 mod asked;
 mod brief;
 mod compared_directory;

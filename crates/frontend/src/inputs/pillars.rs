@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::loader::{Absent, Backends, FileServer, Roots, Snapshot};
+use super::absent::Absent;
+use mapstack::loader::{Backends, FileServer, Roots, Snapshot};
 use mapstack::minion::Minion;
 use mapstack::value::{Map, Value};
 use mapstack::{Diagnostic, Engine, Error, ErrorKind, UnansweredCall};

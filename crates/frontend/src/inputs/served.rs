@@ -89,7 +89,7 @@ fn by_roots(
             .with_help("it is ignored, as the reference ignores it")
     }));
     let served = Served {
-        files: Backends::new(vec![Box::new(roots.clone())]),
+        files: vec![Box::new(roots.clone())],
         roots,
     };
     Ok((served, warnings))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mapstack::loader::{NotServed, Roots, Unserved};
+use mapstack::loader::{NotServed, Roots};
 use mapstack::minion::Minion;
 use mapstack::value::Value;
 use mapstack::{
@@ -160,7 +160,7 @@ impl Session {
         let mut found = found.map_err(|e| Error::new(ErrorKind::File, e.to_string()))?;
         // A request for one of these is a separate warning.
         found.retain(|one| one.why != NotServed::OutsideLink);
-        let warnings = Unserved::summary(&found)
+        let warnings = mapstack_report::words::unserved(&found)
             .into_iter()
             .map(|line| Diagnostic::warning(ErrorKind::File, format!("not looked at: {line}")));
         Ok(warn.warn_of(&warnings.collect::<Vec<_>>())?)

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use mapstack::loader::Fnmatch;
 use mapstack::minion::Minion;
 use mapstack::minion::minions::{CacheOptions, Minions};
 use mapstack::minion::platforms::{self, Platform};
+use mapstack::value::pytext::Fnmatch;
 use mapstack::{Diagnostic, Error, ErrorKind, nearest};
 
 use crate::inputs::estate::{FoundMinions, GivenGrains};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mapstack::loader::{Backends, FileServer, Frozen, Roots};
+use mapstack::loader::{FileServer, MemoryFiles, Roots};
 use mapstack::value::Value;
 use mapstack::value::posixpath::split;
 use mapstack::{Error, ErrorKind};
@@ -139,11 +139,7 @@ impl<'i> WatchedDirectories<'i> {
         let mounts = self.stacks.iter().map(|at| (at.clone(), on_disk(at)));
         Ok(Arc::new(FilesState {
             engine: deployed::with_roots(
-                engine(
-                    Backends::new(vec![Box::new(files)]),
-                    &self.input.functions,
-                    self.memory,
-                )?,
+                engine(files, &self.input.functions, self.memory)?,
                 &self.input.files,
                 self.config,
             ),
@@ -169,8 +165,8 @@ impl<'i> WatchedDirectories<'i> {
     }
 }
 
-fn frozen(files: &dyn FileServer) -> Result<Frozen, InputError> {
-    let frozen = Frozen::of(files).map_err(|e| Error::new(ErrorKind::File, e.to_string()));
+fn frozen(files: &dyn FileServer) -> Result<MemoryFiles, InputError> {
+    let frozen = MemoryFiles::copied(files).map_err(|e| Error::new(ErrorKind::File, e.to_string()));
     Ok(frozen?)
 }
 

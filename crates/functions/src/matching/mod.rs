@@ -8,12 +8,12 @@ mod nodegroup;
 mod subdict;
 mod top;
 
-use mapstack_loader::fnmatch;
 use mapstack_pyobject::{CallArgs, Error, ErrorKind, Obj, Result, required};
 use mapstack_salt_jinja::{
     Vm,
     python::{Address, Anchor, Network, Pattern, hash_key, to_str},
 };
+use mapstack_value::pytext::fnmatch;
 use mapstack_value::{Key, Str, Value};
 
 use self::subdict::{Expected, SubdictSearch};

@@ -1,11 +1,11 @@
 //! Looking for `key:subkey:pattern` in facts (Salt: `salt.utils.data.subdict_match`).
 
-use mapstack_loader::fnmatch;
 use mapstack_pyobject::{Error, Result};
 use mapstack_salt_jinja::{
     Vm,
     python::{Anchor, Pattern, endless},
 };
+use mapstack_value::pytext::fnmatch;
 use mapstack_value::{Map, Path, Value};
 
 /// The value or pattern to compare with.

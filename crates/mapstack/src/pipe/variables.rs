@@ -80,6 +80,18 @@ fn posix(path: &str) -> String {
     }
 }
 
+/// True if a path, with or without a scheme, is that of an sls: of a file that goes through a render pipe.
+///
+/// ```
+/// assert!(mapstack::is_sls("salt://web/init.sls?saltenv=dev"));
+/// assert!(!mapstack::is_sls("web/files/init.sls.jinja"));
+/// ```
+#[must_use]
+pub fn is_sls(path: &str) -> bool {
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    path.ends_with(".sls")
+}
+
 /// The name of the sls in a file: `a.b` for both `a/b.sls` and `a/b/init.sls`; nothing for other files.
 ///
 /// ```

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use mapstack_loader::{Fetched, Listing, SaltPath};
+use mapstack_loader::{Fetched, SaltPath};
 use mapstack_matcher::{Definition, Matcher, MatcherKind, join, variants};
 use mapstack_minion::Part;
 use mapstack_value::{Key, Str, Value};
@@ -13,6 +13,7 @@ use mapstack_value::{Key, Str, Value};
 use super::exact::Exact;
 use super::probe::Probe;
 use super::question::{FactRead, HashedAnswer, InternedQuestion, MinionAnswer};
+use crate::snapshot::Listing;
 
 /// The question which paths a definition leads to. It exists only for definitions that read nothing but the minion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

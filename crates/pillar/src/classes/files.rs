@@ -6,7 +6,7 @@ use mapstack_loader::LoadError;
 /// A file or directory that cannot be read.
 pub fn unreadable(error: &LoadError) -> Error {
     let kind = match error {
-        LoadError::TooLarge { .. } | LoadError::TooMany { .. } => ErrorKind::Limit,
+        LoadError::Limit { .. } => ErrorKind::Limit,
         _ => ErrorKind::File,
     };
     Error::new(kind, error.to_string())

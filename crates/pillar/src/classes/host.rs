@@ -1,7 +1,7 @@
 //! The services of the program around an inventory.
 
 use mapstack_diagnostic::{Diagnostic, Error, Place, Result};
-use mapstack_loader::FileTree;
+use mapstack_salt_config::disk::FileTree;
 
 /// The services that an inventory needs from the program around it. `D` is the data of a file.
 pub trait Host<D> {

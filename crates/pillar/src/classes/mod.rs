@@ -9,7 +9,8 @@
 //! use std::cell::RefCell;
 //!
 //! use mapstack_diagnostic::Result;
-//! use mapstack_loader::{Fetched, FileTree};
+//! use mapstack_salt_config::disk::FileTree;
+//! use mapstack_loader::Fetched;
 //! use mapstack_pyobject::{DictRef, Obj};
 //! use mapstack_value::Key;
 //! use mapstack_pillar::classes::Host;

@@ -2,8 +2,8 @@
 
 use mapstack::Run;
 use mapstack_diagnostic::{Diagnostic, ErrorKind, Result};
-use mapstack_loader::FileTree;
 use mapstack_minion::Minion;
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::{Map, Value};
 
 use crate::cache::StackCache;

@@ -5,9 +5,11 @@ use std::cell::Cell;
 
 use mapstack::{ExternalText, File};
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, FileTree, Fnmatch};
+use mapstack_loader::Fetched;
 use mapstack_merge::{Strategy, merge};
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::posixpath::{join, normpath};
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Map, Value};
 
 use super::arguments::{Arguments, wrong};
@@ -171,7 +173,7 @@ impl RootReading<'_, '_> {
         over(data, &self.below(&hosts)?)
     }
 
-    fn entries(&self, directory: &str) -> Result<Option<Vec<mapstack_loader::Entry>>> {
+    fn entries(&self, directory: &str) -> Result<Option<Vec<mapstack_salt_config::disk::Entry>>> {
         self.tree.entries(directory).map_err(|e| unreadable(&e))
     }
 

@@ -7,7 +7,8 @@ use crate::classes::Host;
 use crate::classes::reclass::Inventory;
 use mapstack::{File, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, FileTree};
+use mapstack_loader::Fetched;
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::posixpath::split;
 use mapstack_value::{Map, Value};
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mapstack::File;
 use mapstack::trace::FileReadKind;
 use mapstack_diagnostic::{Error, ErrorKind, Result};
-use mapstack_loader::{Fetched, FileServer, Fnmatch, LoadError, SaltPath, has_magic};
+use mapstack_loader::{Fetched, FileServer, LoadError, SaltPath};
 use mapstack_minion::SaltVersion;
+use mapstack_value::pytext::{Fnmatch, has_magic};
 use mapstack_value::{Key, Map, Value};
 
 use super::reads::{CompileReads, RecordingFiles};

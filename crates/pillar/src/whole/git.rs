@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Means, Result};
-use mapstack_loader::git::GitFs;
 use mapstack_minion::Minion;
 use mapstack_salt_config::fileserver::{PillarDirectory, pillar_remotes};
+use mapstack_salt_config::gitfs::GitFs;
 use mapstack_value::{Map, Value};
 
 use super::files::PillarFiles;

@@ -8,7 +8,7 @@ use mapstack::minion::SaltVersion;
 use mapstack_fleet::modules_leave;
 use mapstack_fleet::states::ComparedStates;
 
-use crate::words::{count, some};
+use crate::words::{count, some, unserved};
 
 /// Changed files that are named of each kind.
 const NAMED: usize = 3;
@@ -296,10 +296,10 @@ impl Accounting {
                 some(of_pillar, NAMED)
             ));
         }
-        for line in Unserved::summary(&self.unserved) {
+        for line in unserved(&self.unserved) {
             lines.push(format!("not served, and not compared: {line}"));
         }
-        for line in Unserved::summary(&self.unserved_alike) {
+        for line in unserved(&self.unserved_alike) {
             lines.push(format!("not served, and the same in both states: {line}"));
         }
         if let Some(reason) = &self.no_pillars {

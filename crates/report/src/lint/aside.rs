@@ -7,7 +7,7 @@ use mapstack::loader::{NotServed, Unserved};
 use mapstack::secrets::Redacted;
 
 use super::text::NAMED;
-use crate::words::{count, some};
+use crate::words::{count, reason, some};
 
 /// The subjects that could not be looked at, and findings that are left out.
 #[derive(Debug, Default)]
@@ -30,7 +30,11 @@ impl UncheckedSubjects {
         }
         let line = |((of_pillar, why), paths): ((bool, NotServed), Vec<&str>)| {
             let of = if of_pillar { "pillar: " } else { "" };
-            format!("{of}not looked at: {} ({why})", some(&paths, NAMED))
+            format!(
+                "{of}not looked at: {} ({})",
+                some(&paths, NAMED),
+                reason(why)
+            )
         };
         reasons.into_iter().map(line).collect()
     }

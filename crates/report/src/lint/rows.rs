@@ -207,7 +207,7 @@ impl<'r> Findings<'r> {
         let unserved = unserved.map(|(formula, one)| NotLookedAt {
             formula: formula.as_deref(),
             file: &one.path,
-            why: one.why.to_string().into(),
+            why: crate::words::reason(one.why).into(),
         });
         let broken = aside.broken.iter().map(|(minion, error)| Broken {
             minion,

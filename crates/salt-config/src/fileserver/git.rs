@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use mapstack_loader::git::{
-    GitFs, MissingRef, RefType, Refspec, Remote, RemoteSource, Saltenv, UnusedSetting,
+use crate::gitfs::{
+    GitFs, MissingRef, NamePatterns, RefType, Refspec, Remote, RemoteSource, Saltenv, UnusedSetting,
 };
-use mapstack_loader::{LoadError, NamePatterns, without_login};
+use mapstack_diagnostic::without_login;
+use mapstack_loader::LoadError;
 use mapstack_value::{Key, Map, Value};
 
 use super::options::{Options, error};

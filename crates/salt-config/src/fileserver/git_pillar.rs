@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mapstack_loader::NamePatterns;
-use mapstack_loader::git::{RefType, Remote, RemoteSource, Saltenv};
+use crate::gitfs::{NamePatterns, RefType, Remote, RemoteSource, Saltenv};
 use mapstack_value::{Map, Value};
 
 use super::git::{defaults, distinct, git_remotes, is_used, own_options, remote, without_options};

@@ -73,9 +73,7 @@ pub fn open_with_roots(
     let mut roots = Some(roots);
     open_around(options, mirrors, |_| {
         // A backend that is named twice serves nothing new.
-        Ok(roots
-            .take()
-            .unwrap_or_else(|| Box::new(Backends::new(Vec::new()))))
+        Ok(roots.take().unwrap_or_else(|| Box::new(Backends::new())))
     })
 }
 
@@ -85,7 +83,7 @@ fn open_around(
     mut roots: impl FnMut(&mut Options<'_>) -> Result<Box<dyn FileServer>>,
 ) -> Result<Configured> {
     let mut options = Options::new(options);
-    let mut servers: Vec<Box<dyn FileServer>> = Vec::new();
+    let mut servers = Backends::new();
     let backends = backends(&mut options)?;
     without_backend(&mut options, &backends);
     for backend in backends {
@@ -99,7 +97,7 @@ fn open_around(
     #[cfg(not(feature = "git"))]
     let _ = mirrors;
     Ok(Configured {
-        files: Backends::new(servers),
+        files: servers,
         warnings: options.warnings.into_iter().collect(),
     })
 }

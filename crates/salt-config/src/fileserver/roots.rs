@@ -1,6 +1,7 @@
 //! The backend `roots`: directories.
 
-use mapstack_loader::{Fnmatch, NamePatterns, Roots};
+use mapstack_loader::Roots;
+use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Key, Value};
 
 use super::RootDirectory;
@@ -48,7 +49,9 @@ pub(super) fn directories(options: &mut Options<'_>) -> Result<Vec<RootDirectory
 }
 
 /// The files to ignore (Salt: `salt.fileserver.is_file_ignored`).
-fn ignored(options: &mut Options<'_>) -> Result<Option<NamePatterns>> {
+fn ignored(
+    options: &mut Options<'_>,
+) -> Result<Option<impl Fn(&str) -> bool + Send + Sync + use<>>> {
     let mut expressions = options.texts("file_ignore_regex")?;
     let patterns = options.texts("file_ignore_glob")?;
     let patterns: Vec<Fnmatch> = patterns
@@ -71,10 +74,10 @@ fn ignored(options: &mut Options<'_>) -> Result<Option<NamePatterns>> {
     if expressions.is_empty() && patterns.is_empty() {
         return Ok(None);
     }
-    Ok(Some(NamePatterns::new(move |path| {
+    Ok(Some(move |path: &str| {
         expressions
             .iter()
             .any(|expression| regex_matches(expression, path, false, false).unwrap_or(false))
             || patterns.iter().any(|pattern| pattern.matches(path))
-    })))
+    }))
 }

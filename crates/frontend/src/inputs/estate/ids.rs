@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mapstack::Error;
-use mapstack::loader::Fnmatch;
 use mapstack::minion::{Minion, platforms};
+use mapstack::value::pytext::Fnmatch;
 use mapstack::value::{Key, Map, Value};
 use mapstack::yaml;
 

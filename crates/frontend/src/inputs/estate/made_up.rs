@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mapstack::loader::Fnmatch;
 use mapstack::minion::platforms;
+use mapstack::value::pytext::Fnmatch;
 use mapstack::value::{Map, Value};
 
 use super::top_text::TopTarget;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{Finding, Level, Rule};
 use mapstack::Place;
-use mapstack::loader::Fnmatch;
 use mapstack::value::Value;
+use mapstack::value::pytext::Fnmatch;
 
 use super::PillarSubject;
 use super::failures::has_only_tops;

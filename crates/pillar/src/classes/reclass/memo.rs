@@ -151,7 +151,7 @@ mod tests {
     use std::path::Path;
 
     use mapstack_diagnostic::Result;
-    use mapstack_loader::FileTree;
+    use mapstack_salt_config::disk::FileTree;
 
     use super::super::Inventory;
     use super::super::meter::MeteredHost;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mapstack_diagnostic::{Diagnostic, Error, Result};
-use mapstack_loader::FileTree;
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::Value;
 
 use crate::classes::Host;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Result};
-use mapstack_loader::FileTree;
+use mapstack_salt_config::disk::FileTree;
 use mapstack_value::posixpath::{join, split};
 
 use super::inventory::Inventory;
