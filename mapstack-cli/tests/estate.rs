@@ -58,9 +58,9 @@ fn nothing_has_to_be_named() {
         ),
         (
             "fleet",
-            0,
+            1,
             "web-1  2 sls; its pillar has 1 error",
-            "states in salt; pillar in pillar",
+            "error: 1 of 1 minion failed",
         ),
         (
             "lint",

@@ -193,8 +193,20 @@ fn estate(
     };
     let rows: Vec<StatesRow> = states.into_iter().map(row).collect();
     match is_json {
-        true => output::write_json(&rows),
-        false => output::write_listing(&text(&rows)),
+        true => output::write_json(&rows)?,
+        false => output::write_listing(&text(&rows))?,
+    }
+    let has_failed = |row: &&StatesRow| row.pillar_errors > 0 || !row.problems.is_empty();
+    match rows.iter().filter(has_failed).count() {
+        0 => Ok(()),
+        failed => Err(failed_of(failed, rows.len())),
+    }
+}
+
+fn failed_of(failed: usize, minions: usize) -> Failure {
+    Failure::Incomplete {
+        message: format!("{failed} of {} failed", count(minions, "minion")),
+        status: 1,
     }
 }
 
@@ -236,10 +248,7 @@ fn highstate(
             status: 2,
         }),
         (None, 0) => Ok(()),
-        (None, failed) => Err(Failure::Incomplete {
-            message: format!("{failed} of {} failed", count(fleet.minions, "minion")),
-            status: 1,
-        }),
+        (None, failed) => Err(failed_of(failed, fleet.minions)),
     }
 }
 
