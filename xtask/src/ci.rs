@@ -19,8 +19,12 @@ pub fn run(sh: &Shell, _: &Args) -> Result {
         cmd!(sh, "cargo test --workspace --test mutations").run()?;
     }
     // The tests have the features of the whole workspace; these have not.
-    cmd!(sh, "cargo check -p mapstack-cli").run()?;
-    cmd!(sh, "cargo check -p mapstack-cli --no-default-features").run()?;
+    cmd!(sh, "cargo clippy -p mapstack-cli -- -D warnings").run()?;
+    cmd!(
+        sh,
+        "cargo clippy -p mapstack-cli --no-default-features -- -D warnings"
+    )
+    .run()?;
     // A separate workspace, so that nothing above reaches it.
     cmd!(sh, "cargo check --manifest-path benchmarks/Cargo.toml").run()?;
     cmd!(

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use mapstack::loader::SaltPath;
 use mapstack::minion::{SaltVersion, UnknownVersion};
 use mapstack::value::{Key, Map, Path as KeyPath, Value};
 use mapstack::{

@@ -72,6 +72,7 @@ pub(crate) struct Top {
     pub errors: Vec<PillarError>,
 }
 
+#[cfg(feature = "git")]
 impl Top {
     /// True if there is a top file.
     pub fn is_there(&self) -> bool {

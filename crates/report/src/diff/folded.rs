@@ -99,6 +99,7 @@ impl<'d> ShownDifferences<'d> {
     }
 
     /// All failures, in the order in which a list of them has them.
+    #[cfg(feature = "html")]
     pub fn all_failures(&self) -> impl Iterator<Item = &ShownFailure<'d>> {
         self.failures.iter().chain(&self.still)
     }
@@ -245,6 +246,7 @@ impl ShownFailure<'_> {
     }
 
     /// True if something is worse than before.
+    #[cfg(feature = "html")]
     pub fn is_worse(&self) -> bool {
         matches!(self.turn(), ErrorTurn::Broken | ErrorTurn::Otherwise)
     }
