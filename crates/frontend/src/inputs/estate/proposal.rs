@@ -35,12 +35,12 @@ fn sls_in(folder: &Path) -> Vec<String> {
 }
 
 impl Project {
-    /// The project as a `.mapstack.yaml`, in which nothing is that was not found.
+    /// The text of a `.mapstack.yaml` with what was found of the project.
     ///
     /// ```
     /// # use mapstack_frontend::inputs::Project;
     /// let text = Project::default().proposal();
-    /// assert!(text.starts_with("# What this checkout is"));
+    /// assert!(text.starts_with("# The layout of this checkout"));
     /// ```
     #[must_use]
     pub fn proposal(&self) -> String {
