@@ -261,16 +261,20 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The objects that have arrived in a repository.
+/// The objects that have arrived in a repository since a moment.
 struct Arrived {
     packs: PathBuf,
+    /// The bytes of the objects that it had.
+    before: u64,
     looked: Option<Instant>,
 }
 
 impl Arrived {
     fn at(repository: &Path) -> Self {
+        let packs = repository.join("objects/pack");
         Arrived {
-            packs: repository.join("objects/pack"),
+            before: size_of_files(&packs),
+            packs,
             looked: None,
         }
     }
@@ -281,10 +285,7 @@ impl Arrived {
             return Ok(());
         }
         self.looked = Some(Instant::now());
-        let files = std::fs::read_dir(&self.packs).into_iter().flatten();
-        // A file that is renamed meanwhile is counted the next time.
-        let sizes = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
-        match sizes.sum::<u64>() > LARGEST_PACK {
+        match size_of_files(&self.packs).saturating_sub(self.before) > LARGEST_PACK {
             true => Err(format!(
                 "the server sends more than {} GiB",
                 LARGEST_PACK >> 30
@@ -292,6 +293,14 @@ impl Arrived {
             false => Ok(()),
         }
     }
+}
+
+/// The bytes of the files in a directory. A file that is renamed meanwhile may be left out.
+fn size_of_files(directory: &Path) -> u64 {
+    let files = std::fs::read_dir(directory).into_iter().flatten();
+    files
+        .filter_map(|file| Some(file.ok()?.metadata().ok()?.len()))
+        .sum()
 }
 
 /// Read a program's output on another thread, until its end.
@@ -392,9 +401,12 @@ mod tests {
         std::fs::create_dir_all(&packs).unwrap();
         let pack = std::fs::File::create(packs.join("tmp_pack_x")).unwrap();
         // Without content, it takes no room.
+        // Objects that the repository has do not count.
         let with_size = |size| {
-            pack.set_len(size).unwrap();
-            Arrived::at(directory.path()).check()
+            pack.set_len(LARGEST_PACK).unwrap();
+            let mut arrived = Arrived::at(directory.path());
+            pack.set_len(LARGEST_PACK + size).unwrap();
+            arrived.check()
         };
         assert_eq!(with_size(LARGEST_PACK), Ok(()));
         let refused = Err("the server sends more than 4 GiB".into());
