@@ -3,12 +3,15 @@
 mod collect;
 mod common;
 mod deployed;
+#[path = "common/messages.rs"]
+mod messages;
 mod serving;
 
 // The file server for tests, `serving`, finds the crate's types here.
 use mapstack::loader;
 
 mod differences;
+mod errors;
 mod fold;
 mod functions;
 mod hooks;
@@ -16,6 +19,7 @@ mod pipes;
 mod printing;
 mod python_library;
 mod recorded_calls;
+mod rendered;
 mod scenarios;
 mod sharing;
 mod skeletons;

@@ -95,6 +95,15 @@ fn errors_say_where_and_what_to_do() {
         b"- id: x",
         "m.yaml:1:1: a minion must be a mapping, not a list",
     );
+    check_refused(
+        b"id: x\ngrains:\n\tos: Debian\n",
+        "m.yaml:3:1: a tab is used as indentation; indent with spaces",
+    );
+    let deep = format!("grains: {}{}", "[".repeat(20_000), "]".repeat(20_000));
+    check_refused(
+        deep.as_bytes(),
+        "m.yaml:1:136: collections are nested more than 128 levels deep; flatten them",
+    );
     check_refused(b"", "m.yaml: holds nothing; write `{}` for no facts");
     check_refused(
         b"id: x\nid: y\n",
