@@ -1,11 +1,13 @@
 //! `mapstack pillar`: what it prints, where it puts the blame, and Salt's `cmd_json` and `cmd_yaml` beside it.
 
-use crate::common;
-use crate::common::{Ran, Tree, assert_file, assert_snapshot, repository, run};
+use crate::common::{
+    Tree, assert_file, assert_line, assert_snapshot, command, repository, run, run_line,
+};
 use mapstack::value::{Value, json};
 use mapstack::yaml;
 
 const MASTER: &str = "--config=examples/pillars/master.yaml";
+const TREE: &str = "--config=examples/pillars/tree/master.yaml";
 
 fn printed(args: &[&str]) -> String {
     let ran = run(&repository(), &[&["pillar"], args].concat());
@@ -14,11 +16,12 @@ fn printed(args: &[&str]) -> String {
 }
 
 #[test]
-fn every_example_has_what_its_expected_file_says() {
+fn the_examples_have_what_their_expected_files_say() {
     let expected = |name: &str| repository().join("examples/expected").join(name);
     for minion in ["web1", "db1"] {
         let id = format!("--id={minion}.example.org");
-        let given = [MASTER, "--minions=examples/pillars/minions", &id];
+        let minions = ["--minions=examples/pillars/minions", &id];
+        let given = [&[MASTER][..], &minions].concat();
         assert_file(
             &expected(&format!("pillar-{minion}.yaml")),
             &printed(&given),
@@ -27,26 +30,28 @@ fn every_example_has_what_its_expected_file_says() {
             &expected(&format!("pillar-{minion}-merged.yaml")),
             &printed(&[&given[..], &["--merged"]].concat()),
         );
-    }
-    let given = ["--stack=examples/pillars/strategies/stack.cfg", "--id=any"];
-    assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
-    for minion in ["web1", "db1"] {
-        let id = format!("--id={minion}.example.org");
         let given = [
-            "--makostack=examples/pillars/makostack/stack.cfg",
-            "--minions=examples/pillars/minions",
-            &id,
-        ];
+            &["--makostack=examples/pillars/makostack/stack.cfg"][..],
+            &minions,
+        ]
+        .concat();
         assert_file(
             &expected(&format!("pillar-makostack-{minion}.yaml")),
             &printed(&given),
         );
     }
+    let given = ["--stack=examples/pillars/strategies/stack.cfg", "--id=any"];
+    assert_file(&expected("pillar-strategies.yaml"), &printed(&given));
+    let minion = ["--platform=debian-12", "--id=web1"];
+    let whole = printed(&[&[TREE][..], &minion].concat());
+    assert_file(&expected("pillar-tree-web1.yaml"), &whole);
+    let trace = printed(&[&[TREE, "--trace"][..], &minion].concat());
+    assert_file(&expected("pillar-tree-web1-trace.txt"), &trace);
+    assert_documented();
 }
 
 /// The examples in PillarStack's and MakoStack's documents, with the answers of their modules.
-#[test]
-fn the_documented_examples_have_the_answers_of_salt_s_modules() {
+fn assert_documented() {
     let documented = repository().join("examples/pillars/documented");
     let mut masters: Vec<_> = documented
         .join("masters")
@@ -76,34 +81,47 @@ fn the_documented_examples_have_the_answers_of_salt_s_modules() {
 }
 
 #[test]
-fn all_minions_of_a_directory_come_by_their_ids() {
+fn many_minions_come_by_their_ids_and_traces_list_their_files() {
     let all = [
         "--stack=examples/pillars/stack/stack.cfg",
         "--minions=examples/pillars/minions",
     ];
-    assert_snapshot(
-        "pillar/all.json",
-        &printed(&[&all[..], &["--get=web1.example.org", "-o", "json"]].concat()),
-    );
-    assert_snapshot(
-        "pillar/all-trace.txt",
-        &printed(&[&all[..], &["--trace"]].concat()),
-    );
-}
-
-#[test]
-fn trace_lists_the_files_and_how_they_were_merged() {
-    let given = [
+    let one = [
         MASTER,
         "--minions=examples/pillars/minions",
         "--id=db1.example.org",
         "--trace",
     ];
-    assert_snapshot("pillar/trace.txt", &printed(&given));
-    assert_snapshot(
-        "pillar/trace.json",
-        &printed(&[&given[..], &["-o", "json"]].concat()),
-    );
+    for (name, given, more) in [
+        (
+            "all.json",
+            &all[..],
+            &["--get=web1.example.org", "-o", "json"][..],
+        ),
+        ("all-trace.txt", &all, &["--trace"]),
+        ("trace.txt", &one, &[]),
+        ("trace.json", &one, &["-o", "json"]),
+    ] {
+        let shown = printed(&[given, more].concat());
+        assert_snapshot(&format!("pillar/{name}"), &shown);
+    }
+    let tree = Tree::new(&[
+        MINION,
+        ("s.cfg", "a.yml\nmiss.yml\nl.yml\ne.yml\nbad.yml\nb.yml"),
+        ("a.yml", "__: overwrite\na: 1"),
+        ("l.yml", "[1]"),
+        ("e.yml", ""),
+        ("bad.yml", "a: b: c"),
+        ("b.yml", "b: 1"),
+    ]);
+    let line = "pillar --minion=m.yaml --stack=s.cfg --trace";
+    let ran = run_line(tree.path(), line);
+    assert_eq!(ran.status, Some(1));
+    assert_snapshot("pillar/trace-to-an-error.txt", &ran.stdout);
+    // For a program, the output is a pillar; for a person, it is the trace, and its messages are elsewhere.
+    let line = format!("{line} --keep-going");
+    let (out, err) = ("failed       bad.yml", "error: the value of `a` has a `: `");
+    assert_line(tree.path(), &line, 0, out, err);
 }
 
 /// Salt's results for the command as its external pillars `cmd_json` and `cmd_yaml`, whatever goes wrong.
@@ -197,6 +215,8 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ("m/w.yaml", b"id: w\n"),
         ("m/broken.yaml", b"a: [\n"),
         ("m/other.yaml", b"id: x\n"),
+        ("twice/a.yaml", b"id: a\n"),
+        ("twice/a.json", b"{}\n"),
         ("m/latin.yaml", b"grains: {a: \xe4}\n"),
         ("ok.cfg", b"ok.yml\r\n"),
         ("ok.yml", b"a: 1\r\n"),
@@ -217,6 +237,10 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ("nothing", b"x: 1\n"),
     ];
     let tree = Tree::new(files);
+    let mut forms = ["json", "yaml"].into_iter().cycle();
+    let mut assert = |args: &[&str], says: &str| {
+        assert_document(&tree, forms.next().unwrap_or_default(), args, says);
+    };
     for (args, says) in [
         (&["--stack=ok.cfg"][..], ""),
         (&["--stack=none.cfg"], "_warnings none.cfg is not a file"),
@@ -279,7 +303,7 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
         ),
         (&["--stak=ok.cfg"], "_errors unexpected argument '--stak'"),
     ] {
-        assert_document(&tree, &[&["--minions=m", "--id=w"], args].concat(), says);
+        assert(&[&["--minions=m", "--id=w"], args].concat(), says);
     }
     for (args, says) in [
         (
@@ -332,57 +356,47 @@ fn going_on_gives_one_document_whatever_goes_wrong() {
             "_errors no minion matches 'z*' in m; there are",
         ),
         (&["--minions=none", "--id=w"], "_errors none"),
+        (
+            &["--minions=twice", "--id=a"],
+            "_errors is for the same minion as twice/a.json",
+        ),
         (&["--minion=none", "--id=w"], "_errors cannot read none"),
         (&[], "_errors no minion given"),
     ] {
-        assert_document(&tree, &[&["--stack=ok.cfg"], args].concat(), says);
+        assert(&[&["--stack=ok.cfg"], args].concat(), says);
     }
+    #[cfg(unix)]
+    assert_document_without_unicode();
 }
 
-fn assert_document(tree: &Tree, args: &[&str], says: &str) {
+/// Print a pillar in a form, whatever happens, and look for a message in one of its lists.
+fn assert_document(tree: &Tree, form: &str, args: &[&str], says: &str) {
     let (list, message) = says.split_once(' ').unwrap_or_default();
-    for format in ["json", "yaml"] {
-        let ran = run(
-            tree.path(),
-            &[&["pillar", "--keep-going", "-o", format], args].concat(),
-        );
-        let both = ran.stdout + &ran.stderr;
-        let document = match format {
-            "json" => json::loads(&both).map_err(|e| e.to_string()),
-            _ => yaml::load(&both).map_err(|e| e.to_string()),
-        };
-        let document = document.unwrap_or_else(|e| panic!("{args:?}: {e} in {both}"));
-        let pillar = document
-            .as_map()
-            .unwrap_or_else(|| panic!("{args:?}: {both}"));
-        let messages: Vec<String> = match pillar.get(list).and_then(Value::as_list) {
-            Some(messages) => messages.iter().map(ToString::to_string).collect(),
-            None => Vec::new(),
-        };
-        assert!(
-            list.is_empty() || messages.iter().any(|one| one.contains(message)),
-            "{args:?}: {both}"
-        );
-        assert_eq!(
-            pillar.contains_key("_errors"),
-            list == "_errors",
-            "{args:?}: {both}"
-        );
-        assert_eq!(
-            pillar.contains_key("_warnings"),
-            list == "_warnings",
-            "{args:?}: {both}"
-        );
+    let going_on = ["pillar", "--keep-going", "-o", form];
+    let ran = run(tree.path(), &[&going_on, args].concat());
+    let both = ran.stdout + &ran.stderr;
+    let document = match form {
+        "json" => json::loads(&both).map_err(|e| e.to_string()),
+        _ => yaml::load(&both).map_err(|e| e.to_string()),
+    };
+    let document = document.unwrap_or_else(|e| panic!("{args:?}: {e} in {both}"));
+    let pillar = document.as_map();
+    let pillar = pillar.unwrap_or_else(|| panic!("{args:?}: {both}"));
+    let messages = pillar.get(list).and_then(Value::as_list);
+    let mut messages = messages.into_iter().flatten().map(ToString::to_string);
+    let is_said = list.is_empty() || messages.any(|one| one.contains(message));
+    assert!(is_said, "{args:?}: {both}");
+    for key in ["_errors", "_warnings"] {
+        assert_eq!(pillar.contains_key(key), list == key, "{args:?}: {both}");
     }
 }
 
 #[cfg(unix)]
-#[test]
-fn going_on_needs_no_arguments_in_unicode() {
+fn assert_document_without_unicode() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let id = std::ffi::OsStr::from_bytes(b"--id=\xff");
-    let ran = common::command(&repository())
+    let ran = command(&repository())
         .args(["pillar", "--keep-going"])
         .arg(id)
         .output()
@@ -454,558 +468,51 @@ fn going_on_gives_each_of_many_its_own_errors() {
     );
 }
 
-/// For a program, the output is a pillar; for a person, it is the trace.
-#[test]
-fn a_trace_has_its_messages_on_standard_error() {
-    let files: &[(&str, &str)] = &[("s.cfg", "bad.yml"), ("bad.yml", "a: {{ 1/0 }}")];
-    let ran = ran(
-        &Case {
-            name: "",
-            files,
-            args: STACK,
-        },
-        &["--keep-going", "--trace"],
-    );
-    assert_eq!(ran.status, Some(0));
-    assert!(
-        ran.stderr.contains("error: Jinja error: division by zero"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stdout.contains("failed       bad.yml"),
-        "{}",
-        ran.stdout
-    );
-}
-
-#[test]
-fn json_that_loses_something_says_so() {
-    let files: &[(&str, &str)] = &[
-        ("s.cfg", "a.yml"),
-        ("a.yml", "p: {80: x}\nb: !!binary aGk=\n"),
-    ];
-    let case = Case {
-        name: "",
-        files,
-        args: STACK,
-    };
-    let yaml = ran(&case, &[]);
-    assert_eq!(
-        (yaml.status, &*yaml.stderr, &*yaml.stdout),
-        (Some(0), "", "p:\n  80: x\nb: !!binary |\n  aGk=\n")
-    );
-    let json = ran(&case, &["-o", "json"]);
-    assert!(
-        json.stderr
-            .contains("JSON only has text keys, so these keys become text: p:80"),
-        "{}",
-        json.stderr
-    );
-    let said =
-        "JSON has neither bytes nor sets, so these values become the text that Python shows: b";
-    assert!(json.stderr.contains(said), "{}", json.stderr);
-    let expected = "{\n  \"p\": {\n    \"80\": \"x\"\n  },\n  \"b\": \"b'hi'\"\n}\n";
-    assert_eq!((json.status, &*json.stdout), (Some(0), expected));
-}
-
 const MINION: (&str, &str) = (
     "m.yaml",
     "id: web1\ngrains: {os: Debian, roles: [a]}\npillar: {p: 1}\n",
 );
 
-struct Case {
-    name: &'static str,
-    files: &'static [(&'static str, &'static str)],
-    args: &'static [&'static str],
-}
-
-fn ran(case: &Case, more: &[&str]) -> Ran {
-    let tree = Tree::new(&[&[MINION], case.files].concat());
-    let args = [&["pillar", "--minion=m.yaml"], case.args, more].concat();
-    run(tree.path(), &args)
-}
-
-const STACK: &[&str] = &["--stack=s.cfg"];
-
-/// Errors, in the reference as well unless DIFFERENCES.md says otherwise.
-const ERRORS: &[Case] = &[
-    Case {
-        name: "config-template",
-        files: &[("s.cfg", "a.yml\n{{ __grains__.nope.nope }}\n")],
-        args: STACK,
-    },
-    Case {
-        name: "config-syntax",
-        files: &[("s.cfg", "{% for r in x %}\n")],
-        args: STACK,
-    },
-    Case {
-        name: "data-template",
-        files: &[("s.cfg", "a.yml\n"), ("a.yml", "a: 1\nb: {{ 1 / 0 }}\n")],
-        args: STACK,
-    },
-    Case {
-        name: "data-yaml-through-a-template",
-        files: &[
-            ("s.cfg", "a.yml\n"),
-            ("a.yml", "a: {{ 1 }}\nb: {{ 'x: y: z' }}\n"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "data-yaml-in-an-include",
-        files: &[
-            ("s.cfg", "d/a.yml\n"),
-            ("d/a.yml", "{% include 'd/part.txt' %}\n"),
-            ("d/part.txt", "a: 1\nb: [1\n"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "error-in-a-macro",
-        files: &[
-            ("s.cfg", "a.yml\n"),
-            ("a.yml", "{% import 'lib.j2' as lib %}\na: {{ lib.f() }}\n"),
-            (
-                "lib.j2",
-                "{% macro f() %}\n{{ nope.nope }}\n{% endmacro %}\n",
-            ),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "import-of-nothing",
-        files: &[("s.cfg", "a.yml"), ("a.yml", "{% import 'x' as x %}")],
-        args: STACK,
-    },
-    Case {
-        name: "unknown-strategy",
-        files: &[
-            ("s.cfg", "a.yml\nb.yml"),
-            ("a.yml", "u: {x: 1}"),
-            ("b.yml", "u:\n  y: 2\n  __: merge-lst\n"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "unknown-strategy-of-a-list",
-        files: &[
-            ("s.cfg", "a.yml\nb.yml"),
-            ("a.yml", "u: [1]"),
-            ("b.yml", "u:\n  - __: 5\n  - 2\n"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "item-is-a-number",
-        files: &[("s.cfg", "- a.yml\n- 5\n"), ("a.yml", "a: 1")],
-        args: STACK,
-    },
-    Case {
-        name: "item-is-a-directory",
-        files: &[("s.cfg", "d*\n"), ("d/a.yml", "a: 1")],
-        args: STACK,
-    },
-    Case {
-        name: "item-leads-up",
-        files: &[
-            ("c/s.cfg", "a.yml\n{{ __grains__['os'] }}.yml\n"),
-            ("secret.yml", "a: 1"),
-        ],
-        args: &["--stack=c/s.cfg", "--set=grains.os=../secret"],
-    },
-    Case {
-        name: "item-is-absolute",
-        files: &[("s.cfg", "/etc/passwd\n")],
-        args: STACK,
-    },
-    Case {
-        name: "pattern-leads-up",
-        files: &[("c/s.cfg", "../*.yml\n")],
-        args: &["--stack=c/s.cfg"],
-    },
-    Case {
-        name: "mako-leads-out",
-        files: &[("s.cfg", "core.yml\n/etc/passwd\n")],
-        args: &["--makostack=s.cfg"],
-    },
-    Case {
-        name: "functions-run-no-commands",
-        files: &[("s.cfg", "{{ __salt__['cmd.run']('id') }}\n")],
-        args: STACK,
-    },
-    Case {
-        name: "endless-include",
-        files: &[("s.cfg", "a.yml"), ("a.yml", "{% include 'a.yml' %}")],
-        args: STACK,
-    },
-    Case {
-        name: "master-is-a-list",
-        files: &[("master", "- 1\n")],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "master-ext-pillar-is-a-mapping",
-        files: &[("master", "ext_pillar:\n  stack: s.cfg\n")],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "master-item-is-text",
-        files: &[("master", "ext_pillar:\n  - stack: s.cfg\n  - stack\n")],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "master-no-yaml",
-        files: &[("master", "ext_pillar:\n  - stack: [s.cfg\n")],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "selector-unknown",
-        files: &[(
-            "master",
-            "ext_pillar:\n  - stack:\n      grain:os: {Debian: s.cfg}\n",
-        )],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "selector-of-a-list",
-        files: &[(
-            "master",
-            "ext_pillar:\n  - stack:\n      grains:roles: {a: s.cfg}\n",
-        )],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "selector-without-a-table",
-        files: &[(
-            "master",
-            "ext_pillar:\n  - stack:\n      grains:os: s.cfg\n",
-        )],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "config-file-is-a-number",
-        files: &[("master", "ext_pillar:\n  - stack: [s.cfg, 5]\n")],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "environment-leads-up",
-        files: &[(
-            "master",
-            "ext_pillar:\n  - stack:\n      grains:os: {Debian: __env__/s.cfg}\n",
-        )],
-        args: &["--config=master", "--set=opts.pillarenv=../other"],
-    },
-    Case {
-        name: "no-such-minion",
-        files: &[("s.cfg", ""), ("ms/a.yaml", "{}")],
-        args: &["--stack=s.cfg", "--minions=ms", "--id=b"],
-    },
-    Case {
-        name: "minion-of-another-name",
-        files: &[("s.cfg", ""), ("ms/a.yaml", "id: b")],
-        args: &["--stack=s.cfg", "--minions=ms", "--id=a"],
-    },
-    Case {
-        name: "minions-twice",
-        files: &[("s.cfg", ""), ("ms/a.yaml", "id: a"), ("ms/a.json", "{}")],
-        args: &["--stack=s.cfg", "--minions=ms"],
-    },
-];
-
 #[test]
-fn errors_say_what_where_and_why() {
-    for case in ERRORS {
-        let tree = Tree::new(&[&[MINION], case.files].concat());
-        let minion: &[&str] = if case.args.contains(&"--minions=ms") {
-            &[]
-        } else {
-            &["--minion=m.yaml"]
-        };
-        let ran = run(tree.path(), &[&["pillar"], minion, case.args].concat());
-        assert_eq!(
-            (ran.status, &*ran.stdout),
-            (Some(1), ""),
-            "{}: {}",
-            case.name,
-            ran.stderr
-        );
-        let here = tree
-            .path()
-            .canonicalize()
-            .expect("it is there")
-            .display()
-            .to_string();
-        assert_snapshot(
-            &format!("pillar/errors/{}.txt", case.name),
-            &ran.stderr.replace(&here, "<DIR>"),
-        );
-    }
-}
-
-/// Mistakes that the reference accepts silently.
-const WARNINGS: &[Case] = &[
-    Case {
-        name: "no-config-file",
-        files: &[("s.cfg", "")],
-        args: &["--stack=nope.cfg", "--stack=s.cfg"],
-    },
-    Case {
-        name: "blanks-around-a-name",
-        files: &[
-            ("s.cfg", "  a.yml\nb.yml # note\n"),
-            ("a.yml", "a: 1"),
-            ("b.yml", "b: 1"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "a-list-is-no-mapping",
-        files: &[
-            ("s.cfg", "a.yml\nb.yml"),
-            ("a.yml", "- 1"),
-            ("b.yml", "b: 1"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "others-are-left-out",
-        files: &[
-            (
-                "master",
-                "ext_pillar:\n  - svn: [x]\n  - stack: s.cfg\ninclude: more.conf\n",
-            ),
-            ("s.cfg", "b.yml"),
-            ("b.yml", "b: 1"),
-        ],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "two-in-one-item",
-        files: &[
-            (
-                "master",
-                "ext_pillar:\n  - stack: s.cfg\n    makostack: s.cfg\n",
-            ),
-            ("s.cfg", "b.yml"),
-            ("b.yml", "b: 1"),
-        ],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "unknown-merging-strategy",
-        files: &[
-            (
-                "master",
-                "ext_pillar: [{stack: s.cfg}]\npillar_source_merging_strategy: smrt\n",
-            ),
-            ("s.cfg", "b.yml"),
-            ("b.yml", "b: 1"),
-        ],
-        args: &["--config=master"],
-    },
-    Case {
-        name: "undefined-in-stack",
-        files: &[
-            ("s.cfg", "{% do stack.update({'u': nope}) %}b.yml"),
-            ("b.yml", "b: 1"),
-        ],
-        args: STACK,
-    },
-    Case {
-        name: "makostack-drops-what-fails",
-        files: &[
-            (
-                "c/s.cfg",
-                "bad.yml\nworse.yml\nlast.yml\n../up.yml\nb.yml\n",
-            ),
-            ("c/bad.yml", "a: 1\nb: c: d\n"),
-            ("c/worse.yml", "__: ovrwrite\na: 1\n"),
-            // Values merged before the mistake stay.
-            ("c/last.yml", "kept: 1\nx: {__: ovrwrite}\n"),
-            ("c/b.yml", "x: {y: 1}\n"),
-            ("up.yml", "up: 1\n"),
-        ],
-        args: &["--makostack=c/s.cfg", "--makostack=c/s.cfg"],
-    },
-];
-
-/// MakoStack drops a data file whose template fails; a failure of the config file itself is an error.
-const MAKO_WARNINGS: &[Case] = &[Case {
-    name: "makostack-drops-templates-that-fail",
-    files: &[
-        (
-            "s.cfg",
-            "% for n in range(1, 8):\n${n}.yml\n% endfor\nlast.yml\n",
-        ),
-        ("1.yml", "a: 1\nb: ${1 / 0}\n"),
-        ("2.yml", "a: 1\n% if x\nb: 2\n% endif\n"),
-        ("3.yml", "a: ${nope}\n"),
-        ("4.yml", "a: 1\n<%include file='d/part.mako'/>\n"),
-        (
-            "d/part.mako",
-            "<%def name='f()'>\n${stack['nope']}\n</%def>\n${f()}\n",
-        ),
-        ("5.yml", "a: 1\nb: ${'x: y: z'}\n"),
-        (
-            "6.yml",
-            "<% stack['kept'] = 1 %>\n<%include file='nope.mako'/>\n",
-        ),
-        ("7.yml", "# -*- coding: latin-1 -*-\na: \u{fc}\n"),
-        ("last.yml", "last: ${minion_id}\n"),
-    ],
-    args: &["--makostack=s.cfg"],
-}];
-
-#[test]
-fn makostack_tells_where_the_templates_fail_that_it_drops() {
-    warnings(MAKO_WARNINGS);
-}
-
-#[test]
-fn a_config_file_of_makostack_that_fails_is_an_error() {
-    for (name, files) in [
-        (
-            "makostack-config-raises",
-            &[("s.cfg", "a.yml\n${__grains__['nope']}.yml\n")][..],
-        ),
-        (
-            "makostack-config-syntax",
-            &[("s.cfg", "% for r in x:\na.yml\n")],
-        ),
-        (
-            "makostack-config-undefined",
-            &[("s.cfg", "a.yml\n\nr-${role}.yml\n")],
-        ),
-    ] {
-        let ran = ran(
-            &Case {
-                name,
-                files,
-                args: &["--makostack=s.cfg"],
-            },
-            &[],
-        );
-        assert_eq!(
-            (ran.status, &*ran.stdout),
-            (Some(1), ""),
-            "{name}: {}",
-            ran.stderr
-        );
-        assert_snapshot(&format!("pillar/errors/{name}.txt"), &ran.stderr);
-    }
-}
-
-#[test]
-fn templates_of_makostack_run_no_commands() {
-    let files: &[(&str, &str)] = &[
-        ("s.cfg", "a.yml\n"),
-        ("a.yml", "a: ${__salt__['cmd.run']('id')}\n"),
-    ];
-    let ran = ran(
-        &Case {
-            name: "",
-            files,
-            args: &["--makostack=s.cfg"],
-        },
-        &[],
-    );
-    assert!(!ran.stdout.contains("uid="), "{}", ran.stdout);
-    assert!(ran.stderr.contains("cmd.run"), "{}", ran.stderr);
-}
-
-/// Text of another encoding is dropped with its template, and the place is reported.
-#[test]
-fn makostack_drops_text_that_is_not_utf_8() {
-    let tree = Tree::new(&[
-        ("s.cfg", &b"a.yml\nb.yml"[..]),
-        ("a.yml", b"a: 1\nb: \xff\n"),
-        ("b.yml", b"b: 1"),
-        ("m.yaml", b"id: x"),
-    ]);
-    let ran = run(
-        tree.path(),
-        &["pillar", "--minion=m.yaml", "--makostack=s.cfg"],
-    );
-    assert_eq!(
-        (ran.status, &*ran.stdout),
-        (Some(0), "b: 1\n"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.contains("warning: MakoStack leaves a.yml out"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
-}
-
-/// The way to each of a template's own templates is bounded by the same directories.
-#[test]
-fn templates_of_makostack_come_from_allowed_directories_alone() {
+fn flags_give_stacks_in_order_and_directories_that_they_may_read() {
     let tree = Tree::new(&[
         MINION,
-        ("c/m.cfg", "{}"),
+        ("1.cfg", "1.yml"),
+        ("2.cfg", "2.yml"),
+        ("3.cfg", "3.yml"),
+        ("1.yml", "l: [1]"),
+        ("2.yml", "l: [2]"),
+        ("3.yml", "l: [3]"),
+        ("k.cfg", "k.yml"),
+        ("k.yml", "p: {80: x}\nb: !!binary aGk=\n"),
         ("shared/x.yml", "x: 1\n"),
-        ("other/y.mako", "y: 2\n"),
     ]);
-    let path = |name: &str| tree.path().join(name).display().to_string();
-    tree.write("c/m.cfg", format!("{}\n", path("shared/x.yml")).as_bytes());
-    tree.write(
-        "shared/x.yml",
-        format!("<%include file='{}'/>\n", path("other/y.mako")).as_bytes(),
-    );
-    let args = [
-        "pillar",
-        "--minion=m.yaml",
-        "--makostack=c/m.cfg",
-        "--stack-root=shared",
-    ];
-    let refused = run(tree.path(), &args);
-    assert!(!refused.stdout.contains("y: 2"), "{}", refused.stdout);
-    assert!(
-        refused.stderr.contains("is outside of the directories"),
-        "{}",
-        refused.stderr
-    );
-    let allowed = run(tree.path(), &[&args[..], &["--stack-root=other"]].concat());
-    assert_eq!(
-        (allowed.status, &*allowed.stdout),
-        (Some(0), "y: 2\n"),
-        "{}",
-        allowed.stderr
-    );
-}
-
-#[test]
-fn what_the_reference_swallows_is_a_warning_or_an_error() {
-    warnings(WARNINGS);
-}
-
-fn warnings(cases: &[Case]) {
-    for case in cases {
-        let soft = ran(case, &[]);
-        assert_eq!(soft.status, Some(0), "{}: {}", case.name, soft.stderr);
-        assert_snapshot(
-            &format!("pillar/warnings/{}.txt", case.name),
-            &format!("{}---\n{}", soft.stdout, soft.stderr),
-        );
-        let strict = ran(case, &["--strict"]);
-        assert_eq!(
-            (strict.status, &*strict.stdout),
-            (Some(1), ""),
-            "{}",
-            case.name
-        );
-        assert!(
-            strict.stderr.contains("error: "),
-            "{}: {}",
-            case.name,
-            strict.stderr
-        );
+    // Neighbours of a kind are one stack; lists of another stack replace.
+    for (stacks, list) in [
+        ("--stack=1.cfg --stack=2.cfg", "[1,2]"),
+        ("--stack=2.cfg --stack=1.cfg --makostack=3.cfg", "[3]"),
+        ("--makostack=3.cfg --stack=1.cfg", "[1]"),
+        ("--makostack=3.cfg --makostack=1.cfg:m", "[3]"),
+    ] {
+        let line = format!("pillar --minion=m.yaml {stacks} --get=l -o json");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!(ran.stdout.replace(['\n', ' '], ""), list, "{line}");
     }
+    let line = "pillar --minion=m.yaml --stack=nope.cfg --stack=k.cfg -o json";
+    let ran = run_line(tree.path(), line);
+    assert_eq!(ran.status, Some(0));
+    let shown = format!("{}---\n{}", ran.stdout, ran.stderr);
+    assert_snapshot("pillar/warnings.txt", &shown);
+    let strict = run_line(tree.path(), &format!("{line} --strict"));
+    assert_eq!((strict.status, &*strict.stdout), (Some(1), ""));
+    let says = "error: nope.cfg";
+    assert!(strict.stderr.starts_with(says), "{}", strict.stderr);
+    let path = tree.path().join("shared/x.yml").display().to_string();
+    tree.write("c/m.cfg", path.as_bytes());
+    let line = "pillar --minion=m.yaml --makostack=c/m.cfg";
+    assert_line(tree.path(), line, 1, "", "allow another with --stack-root");
+    let allowed = run_line(tree.path(), &format!("{line} --stack-root=shared"));
+    assert_eq!((&*allowed.stdout, &*allowed.stderr), ("x: 1\n", ""));
 }
 
 #[test]
@@ -1050,208 +557,6 @@ fn wrong_usage_is_status_2() {
         );
         assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
     }
-}
-
-#[test]
-fn stacks_of_flags_come_in_order_both_kinds_together() {
-    let files: &[(&str, &str)] = &[
-        ("1.cfg", "1.yml"),
-        ("2.cfg", "2.yml"),
-        ("3.cfg", "3.yml"),
-        ("1.yml", "l: [1]"),
-        ("2.yml", "l: [2]"),
-        ("3.yml", "l: [3]"),
-    ];
-    let get = |args: &'static [&'static str]| {
-        ran(
-            &Case {
-                name: "",
-                files,
-                args,
-            },
-            &["--get=l", "-o", "json"],
-        )
-        .stdout
-        .replace(['\n', ' '], "")
-    };
-    // Neighbours of a kind are one stack; lists of another stack replace.
-    assert_eq!(get(&["--stack=1.cfg", "--stack=2.cfg"]), "[1,2]");
-    assert_eq!(
-        get(&["--stack=2.cfg", "--stack=1.cfg", "--makostack=3.cfg"]),
-        "[3]"
-    );
-    assert_eq!(get(&["--makostack=3.cfg", "--stack=1.cfg"]), "[1]");
-    assert_eq!(get(&["--makostack=3.cfg", "--makostack=1.cfg:m"]), "[3]");
-}
-
-#[test]
-fn going_on_after_a_failure_leaves_it_in_the_pillar() {
-    let files: &[(&str, &str)] = &[
-        ("master", "ext_pillar: [{stack: bad.cfg}, {stack: s.cfg}]"),
-        ("bad.cfg", "{{ nope.nope }}"),
-        ("s.cfg", "b.yml"),
-        ("b.yml", "b: 1"),
-    ];
-    let case = Case {
-        name: "",
-        files,
-        args: &["--config=master"],
-    };
-    let stopped = ran(&case, &[]);
-    assert_eq!((stopped.status, &*stopped.stdout), (Some(1), ""));
-    let went_on = ran(&case, &["--keep-going", "-o", "json"]);
-    assert_eq!((went_on.status, &*went_on.stderr), (Some(0), ""));
-    assert_snapshot("pillar/keep-going.txt", &went_on.stdout);
-}
-
-#[test]
-fn a_trace_shows_how_far_it_came() {
-    let files: &[(&str, &str)] = &[
-        ("s.cfg", "a.yml\nmiss.yml\nl.yml\ne.yml\nbad.yml\nb.yml"),
-        ("a.yml", "__: overwrite\na: 1"),
-        ("l.yml", "[1]"),
-        ("e.yml", ""),
-        ("bad.yml", "a: b: c"),
-        ("b.yml", "b: 1"),
-    ];
-    let ran = ran(
-        &Case {
-            name: "",
-            files,
-            args: STACK,
-        },
-        &["--trace"],
-    );
-    assert_eq!(ran.status, Some(1));
-    assert_snapshot("pillar/trace-to-an-error.txt", &ran.stdout);
-}
-
-#[test]
-fn no_file_outside_is_read_unless_its_directory_is_allowed() {
-    let tree = Tree::new(&[
-        MINION,
-        ("c/s.cfg", "l.yml\n"),
-        ("c/m.cfg", "{}"),
-        ("shared/x.yml", "x: 1\n"),
-    ]);
-    let absolute = tree.path().join("shared/x.yml");
-    tree.write("c/m.cfg", format!("{}\n", absolute.display()).as_bytes());
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(&absolute, tree.path().join("c/l.yml")).unwrap();
-    for stack in ["--stack=c/s.cfg", "--makostack=c/m.cfg"] {
-        let args = ["pillar", "--minion=m.yaml", stack];
-        let refused = run(tree.path(), &args);
-        assert_eq!((refused.status, &*refused.stdout), (Some(1), ""), "{stack}");
-        assert!(
-            refused.stderr.contains("is outside of the directories"),
-            "{}",
-            refused.stderr
-        );
-        assert!(
-            refused.stderr.contains("--stack-root"),
-            "{}",
-            refused.stderr
-        );
-        let allowed = run(tree.path(), &[&args[..], &["--stack-root=shared"]].concat());
-        assert_eq!(
-            (allowed.status, &*allowed.stdout),
-            (Some(0), "x: 1\n"),
-            "{stack}: {}",
-            allowed.stderr
-        );
-    }
-}
-
-#[test]
-fn text_that_is_not_utf_8_is_refused_with_its_place() {
-    let tree = Tree::new(&[
-        ("s.cfg", &b"a.yml"[..]),
-        ("a.yml", b"a: 1\nb: \xff\n"),
-        ("m.yaml", b"id: x"),
-    ]);
-    let ran = run(tree.path(), &["pillar", "--minion=m.yaml", "--stack=s.cfg"]);
-    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
-    assert!(ran.stderr.contains("a.yml:2:4"), "{}", ran.stderr);
-}
-
-/// Values are values: the reference changes both spellings.
-#[test]
-fn anchors_are_not_shared_between_data_files() {
-    let files: &[(&str, &str)] = &[
-        ("s.cfg", "a.yml\nb.yml"),
-        ("a.yml", "base: &b {x: 1}\nk: *b\n"),
-        ("b.yml", "base: {y: 2}"),
-    ];
-    let ran = ran(
-        &Case {
-            name: "",
-            files,
-            args: STACK,
-        },
-        &["-o", "json"],
-    );
-    let given = json::loads(&ran.stdout).unwrap();
-    assert_eq!(given.repr(), "{'base': {'x': 1, 'y': 2}, 'k': {'x': 1}}");
-    assert!(
-        ran.stderr
-            .contains("b.yml changes 'base', which a YAML anchor makes one mapping with 'k'"),
-        "{}",
-        ran.stderr
-    );
-}
-
-/// Python's insides are hidden; PillarStack itself has no sandbox.
-#[test]
-fn templates_are_sandboxed() {
-    let files: &[(&str, &str)] = &[("s.cfg", "{{ ().__class__.__mro__ }}")];
-    let ran = ran(
-        &Case {
-            name: "",
-            files,
-            args: STACK,
-        },
-        &[],
-    );
-    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""));
-    assert!(ran.stderr.contains("unsafe"), "{}", ran.stderr);
-}
-
-#[test]
-fn options_of_the_master_are_seen_as_opts() {
-    let files: &[(&str, &str)] = &[
-        (
-            "master",
-            "ext_pillar: [{stack: {'opts:site': {here: s.cfg}}}]\nsite: here\nid: salt_master\n",
-        ),
-        ("s.cfg", "a.yml"),
-        (
-            "a.yml",
-            "seen: {{ __opts__.site }} {{ __opts__['id'] }} {{ __opts__.minion_id }} {{ pillarenv }}",
-        ),
-    ];
-    let case = Case {
-        name: "",
-        files,
-        args: &["--config=master", "--set=opts.pillarenv=qa"],
-    };
-    assert_eq!(ran(&case, &[]).stdout, "seen: here salt_master web1 qa\n");
-}
-
-const TREE: &str = "--config=examples/pillars/tree/master.yaml";
-
-#[test]
-fn the_example_tree_gives_what_its_expected_files_say() {
-    let expected = |name: &str| repository().join("examples/expected").join(name);
-    let minion = ["--platform=debian-12", "--id=web1"];
-    let whole = printed(&[&[TREE][..], &minion].concat());
-    assert_file(&expected("pillar-tree-web1.yaml"), &whole);
-    let trace = printed(&[&[TREE, "--trace"][..], &minion].concat());
-    assert_file(&expected("pillar-tree-web1-trace.txt"), &trace);
-    let rows = printed(&[&[TREE, "--trace", "-o", "json"][..], &minion].concat());
-    let Value::List(rows) = json::loads(&rows).unwrap() else {
-        panic!("{rows}")
-    };
-    assert!(rows[0].as_map().unwrap().contains_key("top"));
 }
 
 /// A master whose pillar has an error, and a formula that reads the pillar.

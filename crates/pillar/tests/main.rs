@@ -6,6 +6,8 @@ mod common;
 mod common_inventory;
 #[path = "common/disk.rs"]
 mod disk;
+#[path = "../../mapstack/tests/common/messages.rs"]
+mod messages;
 #[path = "common/some_files.rs"]
 mod some_files;
 #[path = "common/whole_pillar.rs"]
@@ -18,6 +20,7 @@ mod pyobjects;
 mod reclass;
 mod saltclass;
 mod shared;
+mod stacks;
 mod stateconf;
 mod versions;
 mod whole;
