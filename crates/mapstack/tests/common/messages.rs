@@ -19,7 +19,8 @@ pub fn told(diagnostic: &Diagnostic) -> String {
     let trace = diagnostic.trace.iter();
     let trace = trace.map(|step| format!("{}: {}", step.what, at(&step.place)));
     for line in place.chain(notes).chain(help).chain(trace) {
-        let _ = writeln!(lines, "  {}", line.replace('\n', "\n    "));
+        let line = line.replace('\n', "\n    ").replace("    \n", "\n");
+        let _ = writeln!(lines, "  {line}");
     }
     lines
 }
