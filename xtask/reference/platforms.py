@@ -198,16 +198,19 @@ PLATFORMS = {
 def record(path):
     """Write all platforms to a file, one a line: name, what people call it, aliases, tuples, and grains as JSON.
 
-    JSON has no tuples, so the grains that are tuples are named.
+    JSON has no tuples, so the grains that are tuples are named. The names of all grains go to a file beside it.
     """
     lines = []
+    names = set()
     for name in sorted(PLATFORMS, key=natural):
         described, grains = PLATFORMS[name], grains_of(PLATFORMS[name])
         tuples = sorted(key for key, value in grains.items() if isinstance(value, tuple))
         ordered = {key: grains[key] for key in sorted(grains)}
+        names.update(ordered)
         text = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
         lines.append("\t".join([name, described["title"], ",".join(described["aliases"]), ",".join(tuples), text]))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.with_name("platform_grains.txt").write_text("\n".join(sorted(names)) + "\n", encoding="utf-8")
     print(f"{path.name}: {len(lines)} platforms", flush=True)
 
 
