@@ -1,5 +1,6 @@
 //! Configuration files: every recorded one comes to what the reference makes of it, and says where it came from.
 
+use crate::messages::{assert_recorded, told};
 use std::fs;
 use std::path::Path;
 
@@ -225,8 +226,10 @@ fn every_option_knows_where_it_comes_from() {
     );
 }
 
+/// All of the messages is in `warnings.txt`.
 #[test]
 fn what_salt_swallows_is_a_warning_with_its_place() {
+    let mut messages = String::new();
     for (files, warning) in [
         (
             &[("master", ""), ("master.d/a.conf", "a: 1\nx: [\n")][..],
@@ -280,11 +283,21 @@ fn what_salt_swallows_is_a_warning_with_its_place() {
             all.len() == 1 && all[0].starts_with(warning),
             "{warning}: {all:?}"
         );
+        messages.extend(
+            config
+                .warnings()
+                .iter()
+                .map(told)
+                .map(|text| shown(&dir, &text)),
+        );
     }
+    assert_recorded("warnings.txt", &messages);
 }
 
+/// All of the messages is in `errors.txt`.
 #[test]
 fn what_salt_ends_on_is_an_error_with_its_place() {
+    let mut messages = String::new();
     for (files, error) in [
         (
             &[("master", "a: 1\nx: [\n")][..],
@@ -321,9 +334,11 @@ fn what_salt_ends_on_is_an_error_with_its_place() {
     ] {
         let (dir, path) = tree(files, "master");
         let e = read(&path, Kind::Master).unwrap_err();
+        messages += &shown(&dir, &told(e.diagnostic()));
         let e = shown(&dir, &e.to_string());
         assert!(e.starts_with(error), "{error}: {e}");
     }
+    assert_recorded("errors.txt", &messages);
 }
 
 #[test]

@@ -2,5 +2,7 @@
 
 mod config;
 mod gitfs;
+#[path = "../../mapstack/tests/common/messages.rs"]
+mod messages;
 mod mount;
 mod tree;

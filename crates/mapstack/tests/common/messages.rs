@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mapstack::{Diagnostic, Place, Severity};
+use mapstack_diagnostic::{Diagnostic, Place, Severity};
 use snapbox::{Assert, Data};
 
 /// A message with its places, the text there, notes and advice.
