@@ -21,6 +21,7 @@ mod python_library;
 mod recorded_calls;
 mod rendered;
 mod scenarios;
+mod secrets;
 mod sharing;
 mod skeletons;
 mod snapshot;
