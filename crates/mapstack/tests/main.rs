@@ -6,11 +6,14 @@ mod deployed;
 #[path = "common/messages.rs"]
 mod messages;
 mod serving;
+#[path = "common/tables.rs"]
+mod tables;
 
 // The file server for tests, `serving`, finds the crate's types here.
 use mapstack::loader;
 
 mod differences;
+mod documented;
 mod errors;
 mod fold;
 mod functions;

@@ -10,6 +10,8 @@ mod disk;
 mod messages;
 #[path = "common/some_files.rs"]
 mod some_files;
+#[path = "../../mapstack/tests/common/tables.rs"]
+mod tables;
 #[path = "common/whole_pillar.rs"]
 mod whole_pillar;
 

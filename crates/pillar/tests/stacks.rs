@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::disk::{write, written};
 use crate::messages::{assert_recorded, told};
+use crate::tables::{Row, rows};
 use mapstack::loader::MemoryFiles;
 use mapstack::minion::Minion;
 use mapstack::value::Value;
@@ -522,4 +523,25 @@ fn options_of_the_master_are_seen_as_opts() {
     ]);
     let (data, _) = given(Of::Master, tree.path());
     assert_eq!(data, "{'seen': 'here salt_master web1 qa'}");
+}
+
+/// The tables of the page about definitions, whose rows hold for both kinds of stacks.
+#[test]
+fn every_documented_strategy_gives_what_its_row_says() {
+    let page = include_str!("../../../docs/definitions.md");
+    let all = rows(page, "| strategy | file | result |");
+    assert_eq!(all.len(), 10);
+    for Row { above, cells } in all {
+        let (base, layer) = (above.last().unwrap(), &cells[1][0]);
+        let tree = written(&[
+            ("s.cfg", "before.yml\nafter.yml\n"),
+            ("before.yml", &format!("it: {base}")),
+            ("after.yml", &format!("it: {layer}")),
+        ]);
+        let result = mapstack::yaml::load(&cells[2][0]).unwrap().repr();
+        for of in [STACK, MAKO_STACK] {
+            let (data, _) = given(of, tree.path());
+            assert_eq!(data, format!("{{'it': {result}}}"), "{cells:?}");
+        }
+    }
 }
