@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::common::{Ran, run};
+use crate::common::{Ran, Tree, assert_line, run, run_line};
 
 /// A formula whose post-map template this is.
 fn formula(template: &str) -> TempDir {
@@ -14,15 +14,6 @@ fn formula(template: &str) -> TempDir {
     fs::write(directory.path().join("salt/f/post-map.jinja"), template).unwrap();
     fs::write(directory.path().join("web1.yaml"), "id: web1\n").unwrap();
     directory
-}
-
-fn data(directory: &Path, flags: &[&str]) -> Ran {
-    let args = [
-        &["data", "f", "--root", "salt", "--minion", "web1.yaml"],
-        flags,
-    ]
-    .concat();
-    run(directory, &args)
 }
 
 /// The same, with an address space of so many MiB: what is allocated beyond ends the command.
@@ -92,53 +83,6 @@ fn what_templates_collect_stays_within_the_limit() {
 }
 
 #[test]
-fn the_deadline_ends_a_template() {
-    let directory = formula(
-        "{% set l = range(30000)|map('string')|list %}{% for i in range(99999) %}{% set x = l|join('')|md5 %}{% endfor %}",
-    );
-    let done = data(directory.path(), &["--max-time", "1", "--max-memory", "0"]);
-    assert_eq!(done.status, Some(1));
-    let reported = [
-        "the run takes more than 1 s",
-        "the template ran for more than 50000000 steps",
-    ];
-    assert!(
-        reported
-            .iter()
-            .any(|reported| done.stderr.contains(reported)),
-        "{}",
-        done.stderr
-    );
-    assert!(done.stderr.contains("post-map.jinja:1:"), "{}", done.stderr);
-}
-
-#[test]
-fn control_characters_of_facts_do_not_reach_the_terminal() {
-    let directory = formula("{% set x = 1 %}");
-    fs::create_dir_all(directory.path().join("salt/f/parameters")).unwrap();
-    let minion = "id: web1\ngrains: {os_family: \"a\\e[2Jb\\e]0;title\\a\"}\n";
-    fs::write(directory.path().join("web1.yaml"), minion).unwrap();
-    for args in [
-        vec!["sources", "f"],
-        vec![
-            "explain",
-            "f",
-            "--why-not",
-            "salt/f/parameters/os_family/x.yaml",
-        ],
-        vec!["impact", "grains:os_family"],
-    ] {
-        let flags = ["--root", "salt", "--minion", "web1.yaml"];
-        let done = run(directory.path(), &[&args[..], &flags].concat());
-        let printed = done.stdout + &done.stderr;
-        assert!(
-            !printed.contains(|c: char| c.is_control() && c != '\n'),
-            "{args:?}: {printed:?}"
-        );
-    }
-}
-
-#[test]
 fn a_few_aliases_are_not_explained_at_length() {
     let directory = formula("");
     let levels = "abcdefghijk".chars().collect::<Vec<_>>();
@@ -184,6 +128,55 @@ fn a_few_aliases_are_not_explained_at_length() {
         let printed = format!("{}{}", done.stdout, done.stderr);
         assert!(printed.contains(reported), "{reported}\n{printed}");
     }
+}
+
+#[test]
+fn the_limits_of_time_and_memory_are_those_of_flags_in_every_language() {
+    let large = "len('x' * (80 << 20))";
+    let tree = Tree::new(&[
+        ("salt/f/post-map.jinja", SLOW.to_owned()),
+        (
+            "salt/time.sls",
+            "#!mako|yaml\na: ${sum(range(10**12))}\n".into(),
+        ),
+        (
+            "salt/large.sls",
+            format!("#!py\ndef run():\n    return {{'a': {large}}}\n"),
+        ),
+        ("web1.yaml", "id: web1\n".into()),
+    ]);
+    for (line, place, says) in [
+        (
+            "data f --max-time 1 --max-memory 0",
+            "post-map.jinja:1:",
+            &[
+                "the run takes more than 1 s",
+                "ran for more than 50000000 steps",
+            ][..],
+        ),
+        (
+            "render time.sls -o yaml --max-time 1",
+            "salt/time.sls:2:",
+            &["ran for longer than 1.0s"],
+        ),
+        (
+            "render large.sls -o yaml --max-memory 64",
+            "salt/large.sls:3:",
+            &["needs more memory than it may have"],
+        ),
+    ] {
+        let line = format!("{line} --root salt --minion web1.yaml");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!(ran.status, Some(1), "{line}: {}", ran.stderr);
+        let is_said = says.iter().any(|says| ran.stderr.contains(says));
+        assert!(
+            is_said && ran.stderr.contains(place),
+            "{line}: {}",
+            ran.stderr
+        );
+    }
+    let line = "render large.sls -o yaml --root salt --minion web1.yaml";
+    assert_line(tree.path(), line, 0, "a: 83886080\n", "");
 }
 
 /// Runs for long, on each minion by itself.

@@ -37,7 +37,6 @@ mod schemas;
 mod secrets;
 mod sources_pillar;
 mod test;
-mod tree_grains;
-mod tree_modules;
+mod tree_python;
 mod usage;
 mod watch;

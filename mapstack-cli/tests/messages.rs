@@ -128,3 +128,28 @@ fn links_out_of_roots_are_followed_where_a_flag_or_the_configuration_says_so() {
         assert_line(tree.path(), &line, status, "", "");
     }
 }
+
+#[test]
+fn control_characters_of_facts_do_not_reach_the_terminal() {
+    let tree = Tree::new(&[
+        ("salt/f/post-map.jinja", "{% set x = 1 %}"),
+        (
+            "web1.yaml",
+            "id: web1\ngrains: {os_family: \"a\\e[2Jb\\e]0;title\\a\"}\n",
+        ),
+    ]);
+    for line in [
+        "sources f",
+        "explain f --why-not salt/f/parameters/os_family/x.yaml",
+        "impact grains:os_family",
+    ] {
+        let ran = run_line(
+            tree.path(),
+            &format!("{line} --root salt --minion web1.yaml"),
+        );
+        let printed = ran.stdout + &ran.stderr;
+        assert!(printed.contains("os_family"), "{line}: {printed}");
+        let acts = |c: char| c.is_control() && c != '\n';
+        assert!(!printed.contains(acts), "{line}: {printed:?}");
+    }
+}

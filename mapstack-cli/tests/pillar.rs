@@ -577,7 +577,7 @@ fn broken_tree(web: &str) -> Tree {
 }
 
 #[test]
-fn errors_of_a_pillar_are_in_it_and_are_the_exit_status() {
+fn a_pillar_has_its_errors_which_are_the_exit_status() {
     let tree = broken_tree("f:\n  b: {{ grains.nosuch }}\n");
     let minion = ["--config=master", "--platform=debian-12", "--id=web1"];
     let given = [&["pillar"][..], &minion].concat();
@@ -600,6 +600,23 @@ fn errors_of_a_pillar_are_in_it_and_are_the_exit_status() {
         "{}",
         ran.stderr
     );
+    // A checkout needs no configuration. A stack that is named is compiled alone.
+    let tree = broken_tree("f: {b: 2}\n");
+    std::fs::remove_file(tree.path().join("master")).unwrap();
+    tree.write(".mapstack.yaml", b"pillar_roots: pillar\n");
+    tree.write("stack.cfg", b"one.yml\n");
+    tree.write("one.yml", b"one: 1\n");
+    for (flags, out) in [
+        ("--get f:b", "2\n"),
+        ("--trace", "web"),
+        ("--stack stack.cfg", "one: 1\n"),
+    ] {
+        let line = format!("pillar --platform debian-12 --id web1 {flags}");
+        let ran = run_line(tree.path(), &line);
+        assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
+        let is_said = ran.stdout == out || flags == "--trace" && ran.stdout.contains(out);
+        assert!(is_said, "{line}: {}", ran.stdout);
+    }
 }
 
 #[test]

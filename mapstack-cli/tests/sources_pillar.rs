@@ -1,7 +1,7 @@
 //! `mapstack sources pillar`: which targets mean a minion and why, which sls were read in which order, and the external
 //! pillars.
 
-use crate::common::{Tree, assert_snapshot, run_line};
+use crate::common::{Tree, assert_line, assert_snapshot, run_line};
 
 fn tree() -> Tree {
     Tree::new(&[
@@ -27,7 +27,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn the_sources_of_a_pillar_are_listed() {
+fn the_sources_of_a_pillar_are_listed_with_what_is_wrong() {
     let tree = tree();
     for (name, more) in [("text.txt", ""), ("rows.json", " -o json")] {
         let line = format!(
@@ -41,11 +41,10 @@ fn the_sources_of_a_pillar_are_listed() {
             .replace(&tree.path().display().to_string(), "<DIR>");
         assert_snapshot(&format!("sources_pillar/{name}"), &shown);
     }
-}
-
-#[test]
-fn what_is_wrong_with_the_pillar_is_an_error_beside_the_list() {
-    let tree = tree();
+    let line = "sources pillar --root pillar --minion minion.yaml";
+    let says = "nothing says what compiles the pillar";
+    assert_line(tree.path(), line, 2, "", says);
+    // An error is beside the list.
     tree.write("pillar/db.sls", b"db: {{ nope }}\n");
     tree.write("pillar/top.sls", b"base: {'*': [db, gone]}\n");
     let line = "sources pillar --config master --config-kind master --minion minion.yaml";
@@ -58,18 +57,4 @@ fn what_is_wrong_with_the_pillar_is_an_error_beside_the_list() {
     );
     assert!(ran.stdout.contains("base  gone  missing"), "{}", ran.stdout);
     assert!(ran.stderr.contains("pillar/db.sls:1"), "{}", ran.stderr);
-}
-
-#[test]
-fn without_a_configuration_the_error_says_what_compiles_pillars() {
-    let ran = run_line(
-        tree().path(),
-        "sources pillar --root pillar --minion minion.yaml",
-    );
-    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("nothing says what compiles the pillar"),
-        "{}",
-        ran.stderr
-    );
 }
