@@ -15,10 +15,16 @@ fn validator(verb: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema(verb)).unwrap()
 }
 
-/// Output of a verb that other tests have recorded.
-fn recorded(path: &str) -> Value {
+/// Output of a verb that other tests have recorded: a document, or lines of them.
+fn recorded(path: &str) -> Vec<Value> {
     let path = repository().join("mapstack-cli/tests/snapshots").join(path);
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+    let text = fs::read_to_string(&path).unwrap();
+    let parsed = |text: &str| serde_json::from_str(text).unwrap();
+    if path.extension().is_some_and(|ending| ending == "json") {
+        return vec![parsed(&text)];
+    }
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    lines.map(parsed).collect()
 }
 
 fn printed(tree: &Tree, line: &str) -> Value {
@@ -91,117 +97,128 @@ fn assert_strict(verb: &str, sample: &Value) {
     let object = first.as_object_mut().unwrap();
     object.insert("other".to_owned(), json!(1));
     assert!(!validator.is_valid(&broken), "{verb}");
-    assert!(!validator.is_valid(&json!({})), "{verb}");
+    // No option need be set.
+    let is_empty_valid = verb == "config";
+    assert_eq!(validator.is_valid(&json!({})), is_empty_valid, "{verb}");
 }
 
-#[test]
-fn differences() {
-    let changes = [
-        recorded("diff/changes.json"),
-        recorded("diff_pillars/changes.json"),
-        recorded("diff_states/changes.json"),
-    ];
-    assert_strict("diff", &changes[0]);
-    let tree = Tree::new(&[
-        ("old/f/parameters/defaults.yaml", "values: {a: 1}\n"),
-        ("new/f/parameters/defaults.yaml", "values: {a: 2}\n"),
-        ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n"),
-        ("up/top.sls", "base: {'*': [db]}\n"),
-        ("up/db.sls", "grants: {mysql_grants.present: []}\n"),
-    ]);
-    let upgrade = printed(
-        &tree,
-        "diff --root up --platform debian-12 --salt-version 3007..3008 -o json",
-    );
-    let broken = printed(
-        &tree,
-        "diff f --from old --to new --root . --minions minions.yaml -o json",
-    );
-    // Only `watch` prints `files`.
-    assert_valid(
-        "diff",
-        &[&changes[..], &[broken, upgrade]].concat(),
-        &["files"],
-    );
+/// The output of command lines in a tree.
+struct Printed {
+    files: &'static [(&'static str, &'static str)],
+    lines: &'static [&'static str],
 }
 
-#[test]
-fn findings() {
-    let findings = [recorded("lint/findings.json"), recorded("lint/pillar.json")];
-    assert_strict("lint", &findings[0]);
-    let tree = Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
-        ("r/f/parameters/unused.yaml", "values: {a: 2}\n"),
-        ("r/f/init.sls", "{{ pillar['no'] }}\n"),
-        ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n"),
-    ]);
-    let broken = printed(&tree, "lint f --root r --minions minions.yaml -o json");
-    let whole_file = printed(&tree, "lint f --root r --platform all -o json");
-    assert_valid(
-        "lint",
-        &[&findings[..], &[whole_file, broken]].concat(),
-        &[],
-    );
+/// The output of a verb that is looked at.
+struct Samples {
+    /// The name of the schema.
+    verb: &'static str,
+    /// Recorded by other tests.
+    recorded: &'static [&'static str],
+    printed: &'static [Printed],
+    /// The properties that only other tests see.
+    elsewhere: &'static [&'static str],
 }
 
-#[test]
-fn expectations() {
-    let results = recorded("test/all.json");
-    assert_strict("test", &results);
-    assert_valid("test", &[results], &[]);
-}
+const MINIONS: (&str, &str) = ("minions.yaml", "good: {id: good}\nbad: {grains: 1}\n");
+const ONE: (&str, &str) = ("minions.yaml", "one: {id: one}\n");
+const TOP: (&str, &str) = ("salt/top.sls", "base: {'*': [web]}\n");
 
-#[test]
-fn impacts() {
-    let impact = recorded("impact/port.json");
-    assert_strict("impact", &impact);
-    let tree = Tree::new(&[
-        ("salt/top.sls", "base: {'*': [web, m]}\n"),
-        ("salt/web.sls", "web: {test.nop: []}\n"),
-        (
-            "salt/m/map.jinja",
-            "{% set m = {'a': 'x', 'b': grains.id ~ 'y'} %}\n",
-        ),
-        (
-            "salt/m/init.sls",
-            "{% from 'm/map.jinja' import m with context %}\nm: {test.nop: [{name: {{ m.a }}}]}\n",
-        ),
-        ("minions.yaml", "one: {id: one}\n"),
-    ]);
-    let [states, argument, computed] = ["salt/web.sls", "m:a", "m:b"].map(|what| {
-        let line = format!("impact {what} --root salt --minions minions.yaml -o json");
-        printed(&tree, &line)
-    });
-    let [files, refused] =
-        ["files", "refused"].map(|name| recorded(&format!("impact/{name}.json")));
-    let samples = [impact, states, argument, computed, files, refused];
-    assert_valid("impact", &samples, &[]);
-}
-
-#[test]
-fn sources() {
-    let sources = recorded("sources/bsd1.json");
-    assert_strict("sources", &sources);
-    let tree = Tree::new(&[
-        ("r/f/parameters/defaults.yaml", "values: {}\n"),
-        (
-            "r/f/parameters/map_jinja.yaml",
-            "values: {sources: [defaults.yaml, Y!C@no]}\n",
-        ),
-    ]);
-    let nothing = printed(&tree, "sources f --root r --platform debian-12 -o json");
-    assert_valid("sources", &[sources, nothing], &["reason"]);
-}
-
-#[test]
-fn origins() {
-    let pillar = recorded("explain_pillar/rows.json");
-    assert_strict("explain", &pillar);
-    let formula = recorded("explain/account.json");
-    assert_valid(
-        "explain",
-        &[pillar, formula],
-        &[
+const ALL: &[Samples] = &[
+    Samples {
+        verb: "diff",
+        recorded: &[
+            "diff/changes.json",
+            "diff_pillars/changes.json",
+            "diff_states/changes.json",
+        ],
+        printed: &[Printed {
+            files: &[
+                ("old/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+                ("new/f/parameters/defaults.yaml", "values: {a: 2}\n"),
+                MINIONS,
+                ("up/top.sls", "base: {'*': [db]}\n"),
+                ("up/db.sls", "grants: {mysql_grants.present: []}\n"),
+            ],
+            lines: &[
+                "diff f --from old --to new --root . --minions minions.yaml -o json",
+                "diff --root up --platform debian-12 --salt-version 3007..3008 -o json",
+            ],
+        }],
+        // Only `watch` prints it.
+        elsewhere: &["files"],
+    },
+    Samples {
+        verb: "lint",
+        recorded: &["lint/findings.json", "lint/pillar.json"],
+        printed: &[Printed {
+            files: &[
+                ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
+                ("r/f/parameters/unused.yaml", "values: {a: 2}\n"),
+                ("r/f/init.sls", "{{ pillar['no'] }}\n"),
+                MINIONS,
+            ],
+            lines: &[
+                "lint f --root r --platform all -o json",
+                "lint f --root r --minions minions.yaml -o json",
+            ],
+        }],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "test",
+        recorded: &["test/all.json"],
+        printed: &[],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "impact",
+        recorded: &[
+            "impact/port.json",
+            "impact/files.json",
+            "impact/refused.json",
+        ],
+        printed: &[Printed {
+            files: &[
+                ("salt/top.sls", "base: {'*': [web, m]}\n"),
+                ("salt/web.sls", "web: {test.nop: []}\n"),
+                (
+                    "salt/m/map.jinja",
+                    "{% set m = {'a': 'x', 'b': grains.id ~ 'y'} %}\n",
+                ),
+                (
+                    "salt/m/init.sls",
+                    "{% from 'm/map.jinja' import m with context %}\nm: {test.nop: [{name: {{ m.a }}}]}\n",
+                ),
+                ONE,
+            ],
+            lines: &[
+                "impact salt/web.sls --root salt --minions minions.yaml -o json",
+                "impact m:a --root salt --minions minions.yaml -o json",
+                "impact m:b --root salt --minions minions.yaml -o json",
+            ],
+        }],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "sources",
+        recorded: &["sources/bsd1.json"],
+        printed: &[Printed {
+            files: &[
+                ("r/f/parameters/defaults.yaml", "values: {}\n"),
+                (
+                    "r/f/parameters/map_jinja.yaml",
+                    "values: {sources: [defaults.yaml, Y!C@no]}\n",
+                ),
+            ],
+            lines: &["sources f --root r --platform debian-12 -o json"],
+        }],
+        elsewhere: &["reason"],
+    },
+    Samples {
+        verb: "explain",
+        recorded: &["explain_pillar/rows.json", "explain/account.json"],
+        printed: &[],
+        elsewhere: &[
             "built_in",
             "flag",
             "platform",
@@ -215,121 +232,145 @@ fn origins() {
             "id",
             "printed",
         ],
-    );
-}
+    },
+    Samples {
+        verb: "explain-highstate",
+        recorded: &[],
+        printed: &[Printed {
+            files: WEB,
+            lines: &["explain highstate --root salt --minions minions.yaml -o json"],
+        }],
+        elsewhere: &[
+            "by",
+            "chosen_at",
+            "chosen_by",
+            "class",
+            "ended",
+            "external",
+            "found",
+            "included_by",
+            "inputs",
+            "merge_lists",
+            "merged",
+            "named_at",
+            "strategy",
+        ],
+    },
+    Samples {
+        verb: "fleet-highstate",
+        recorded: &[],
+        printed: &[
+            Printed {
+                files: WEB,
+                lines: &[
+                    "fleet highstate --root salt --minions minions.yaml -o json",
+                    "fleet highstate pkg:web-80-www --root salt --minions minions.yaml -o json",
+                ],
+            },
+            Printed {
+                files: &[
+                    TOP,
+                    (
+                        "salt/web.sls",
+                        "/f: {file.managed: [{contents: a}, {user: u}, {group: g}, {mode: 600}]}\n\
+                         /u: {file.managed: [{source: 'http://a/b'}, {skip_verify: true}]}\n\
+                         /n: {file.managed: [{source: 'salt://nothing'}]}\n",
+                    ),
+                    ONE,
+                ],
+                lines: &["fleet --only files --root salt --minions minions.yaml -o json"],
+            },
+            Printed {
+                files: &[TOP, ("salt/web.sls", "a: {x.y: []\n"), ONE],
+                lines: &["fleet highstate --root salt --minions minions.yaml -o json"],
+            },
+        ],
+        elsewhere: &["common"],
+    },
+    Samples {
+        verb: "trace",
+        recorded: &["pillar/trace.json"],
+        printed: &[Printed {
+            files: &[
+                (
+                    "master",
+                    "pillar_roots: {base: [pillar]}\next_pillar: [no: x, saltclass: [{path: classes}]]\n",
+                ),
+                ("classes/nodes/one.yml", "pillars: {b: 1}\n"),
+                ("pillar/top.sls", "base: {'*': [a]}\n"),
+                ("pillar/a.sls", "a: 1\n"),
+                ("minions.yaml", "one: {id: one}\ntwo: {id: two}\n"),
+            ],
+            lines: &["pillar --config master --trace -o json --minions minions.yaml"],
+        }],
+        elsewhere: &["reason"],
+    },
+    Samples {
+        verb: "calls",
+        recorded: &["lint/calls.json"],
+        printed: &[],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "parse",
+        recorded: &[],
+        printed: &[Printed {
+            files: &[],
+            lines: &["parse Y!C:SUB@a|I@roles -o json"],
+        }],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "platforms",
+        recorded: &[],
+        printed: &[Printed {
+            files: &[],
+            lines: &["platforms -o json"],
+        }],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "config",
+        recorded: &["config/set.json"],
+        printed: &[],
+        elsewhere: &[],
+    },
+    Samples {
+        verb: "fleet",
+        recorded: &[
+            "fleet/jsonl.txt",
+            "fleet/get-jsonl.txt",
+            "fleet/count-jsonl.txt",
+        ],
+        printed: &[],
+        elsewhere: &[],
+    },
+];
+
+/// States of a package and a service.
+const WEB: &[(&str, &str)] = &[
+    TOP,
+    ("salt/web/defaults.yaml", "{port: 80, user: www}\n"),
+    (
+        "salt/web/init.sls",
+        "{% import_yaml 'web/defaults.yaml' as web %}\n\
+         web-{{ web.port }}: {pkg.installed: [{name: 'web-{{ web.port }}-{{ web.user }}'}]}\n\
+         web: {service.running: [{require: [{pkg: 'web-{{ web.port }}'}]}]}\n\
+         after: {cmd.run: [name: x, require_in: [{service: web}]]}\n",
+    ),
+    ("salt/off.sls", "off: {pkg.nothing: []}\n"),
+    ONE,
+];
 
 #[test]
-fn states() {
-    let tree = Tree::new(&[
-        ("salt/top.sls", "base: {'*': [web]}\n"),
-        ("salt/web/defaults.yaml", "{port: 80, user: www}\n"),
-        (
-            "salt/web/init.sls",
-            "{% import_yaml 'web/defaults.yaml' as web %}\n\
-             web-{{ web.port }}: {pkg.installed: [{name: 'web-{{ web.port }}-{{ web.user }}'}]}\n\
-             web: {service.running: [{require: [{pkg: 'web-{{ web.port }}'}]}]}\n\
-             after: {cmd.run: [name: x, require_in: [{service: web}]]}\n",
-        ),
-        ("salt/off.sls", "off: {pkg.nothing: []}\n"),
-        ("minions.yaml", "one: {id: one}\n"),
-    ]);
-    let explained = printed(
-        &tree,
-        "explain highstate --root salt --minions minions.yaml -o json",
-    );
-    assert_strict("explain-highstate", &explained);
-    let problems: Vec<String> = validator("explain-highstate")
-        .iter_errors(&explained)
-        .map(|e| format!("{}: {e}", e.instance_path()))
-        .collect();
-    assert!(problems.is_empty(), "{problems:#?}");
-    let mut seen = BTreeSet::new();
-    keys(&explained, &mut seen);
-    for name in ["printed", "given_by", "requisites", "reached"] {
-        assert!(seen.contains(name), "nothing prints {name}");
+fn every_output_for_programs_is_as_its_schema_says() {
+    for all in ALL {
+        let mut samples: Vec<Value> = all.recorded.iter().copied().flat_map(recorded).collect();
+        for Printed { files, lines } in all.printed {
+            let tree = Tree::new(files);
+            samples.extend(lines.iter().map(|line| printed(&tree, line)));
+        }
+        assert_strict(all.verb, &samples[0]);
+        assert_valid(all.verb, &samples, all.elsewhere);
     }
-    let all = "fleet highstate --root salt --minions minions.yaml -o json";
-    let whole = printed(&tree, all);
-    assert_strict("fleet-highstate", &whole);
-    let package = printed(&tree, &all.replace("highstate", "highstate pkg:web-80-www"));
-    let files = "/f: {file.managed: [{contents: a}, {user: u}, {group: g}, {mode: 600}]}\n\
-                 /u: {file.managed: [{source: 'http://a/b'}, {skip_verify: true}]}\n\
-                 /n: {file.managed: [{source: 'salt://nothing'}]}\n";
-    fs::write(tree.path().join("salt/web/init.sls"), files).unwrap();
-    let files = printed(&tree, &all.replace("highstate", "--only files"));
-    fs::write(tree.path().join("salt/web/init.sls"), "a: {x.y: []\n").unwrap();
-    let failing = printed(&tree, all);
-    assert_valid(
-        "fleet-highstate",
-        &[whole, package, files, failing],
-        &["common"],
-    );
-}
-
-#[test]
-fn steps_of_pillars() {
-    let stacks = recorded("pillar/trace.json");
-    assert_strict("trace", &stacks);
-    let tree = Tree::new(&[
-        (
-            "master",
-            "pillar_roots: {base: [pillar]}\next_pillar: [no: x, saltclass: [{path: classes}]]\n",
-        ),
-        ("classes/nodes/one.yml", "pillars: {b: 1}\n"),
-        ("pillar/top.sls", "base: {'*': [a]}\n"),
-        ("pillar/a.sls", "a: 1\n"),
-        ("minions.yaml", "one: {id: one}\ntwo: {id: two}\n"),
-    ]);
-    let whole = printed(
-        &tree,
-        "pillar --config master --trace -o json --minions minions.yaml",
-    );
-    assert_valid("trace", &[stacks, whole], &["reason"]);
-}
-
-#[test]
-fn calls_of_templates() {
-    let calls = recorded("lint/calls.json");
-    assert_strict("calls", &calls);
-    assert_valid("calls", &[calls], &[]);
-}
-
-#[test]
-fn definitions() {
-    let parsed = printed(&Tree::new::<&str>(&[]), "parse Y!C:SUB@a|I@roles -o json");
-    assert_strict("parse", &parsed);
-    assert_valid("parse", &[parsed], &[]);
-}
-
-#[test]
-fn platforms() {
-    let platforms = printed(&Tree::new::<&str>(&[]), "platforms -o json");
-    assert_strict("platforms", &platforms);
-    assert_valid("platforms", &[platforms], &[]);
-}
-
-#[test]
-fn options_in_force() {
-    let options = recorded("config/set.json");
-    assert_valid("config", std::slice::from_ref(&options), &[]);
-    let mut broken = options;
-    broken["other"] = json!({"value": 1});
-    assert!(!validator("config").is_valid(&broken));
-}
-
-/// The lines of a recorded output.
-fn recorded_lines(name: &str) -> Vec<Value> {
-    let path = repository().join(format!("mapstack-cli/tests/snapshots/fleet/{name}.txt"));
-    let text = fs::read_to_string(path).unwrap();
-    let lines = text.lines().filter(|line| line.starts_with('{'));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
-#[test]
-fn lines_of_a_fleet() {
-    let lines = ["jsonl", "get-jsonl", "count-jsonl"].map(recorded_lines);
-    assert_strict("fleet", &lines[0][0]);
-    assert_valid("fleet", &lines.concat(), &[]);
 }
