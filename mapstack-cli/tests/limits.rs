@@ -83,54 +83,6 @@ fn what_templates_collect_stays_within_the_limit() {
 }
 
 #[test]
-fn a_few_aliases_are_not_explained_at_length() {
-    let directory = formula("");
-    let levels = "abcdefghijk".chars().collect::<Vec<_>>();
-    let mut yaml = "values:\n  a: &a [1, 1, 1]\n".to_owned();
-    for pair in levels.windows(2) {
-        let (of, name) = (pair[0], pair[1]);
-        yaml.push_str(&format!("  {name}: &{name} [*{of}, *{of}, *{of}]\n"));
-    }
-    fs::create_dir_all(directory.path().join("salt/f/parameters")).unwrap();
-    fs::write(
-        directory.path().join("salt/f/parameters/defaults.yaml"),
-        yaml,
-    )
-    .unwrap();
-    let done = run(
-        directory.path(),
-        &["explain", "f", "--root", "salt", "--minion", "web1.yaml"],
-    );
-    assert_eq!(done.status, Some(1));
-    assert!(
-        done.stderr.contains("at most 100000 are explained"),
-        "{}",
-        done.stderr
-    );
-    // Other files are still looked at.
-    fs::create_dir_all(directory.path().join("salt/f/parameters/os_family")).unwrap();
-    fs::write(
-        directory
-            .path()
-            .join("salt/f/parameters/os_family/Debian.yaml"),
-        "values: {a: 0644}\n",
-    )
-    .unwrap();
-    let started = std::time::Instant::now();
-    let done = run(directory.path(), &["lint", "f", "--root", "salt"]);
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
-    let reported = [
-        "yaml-octal",
-        "f: not looked at: f/parameters/defaults.yaml (it expands to ",
-        "f: not looked at: what its layers come to (it expands to ",
-    ];
-    for reported in reported {
-        let printed = format!("{}{}", done.stdout, done.stderr);
-        assert!(printed.contains(reported), "{reported}\n{printed}");
-    }
-}
-
-#[test]
 fn the_limits_of_time_and_memory_are_those_of_flags_in_every_language() {
     let large = "len('x' * (80 << 20))";
     let tree = Tree::new(&[

@@ -72,3 +72,30 @@ fn every_mistake_is_found_and_nothing_else() {
 fn every_rule_has_a_case_that_fails_and_one_that_passes() {
     common::assert_rules_have_cases::<Case>(|rule| !rule.is_about_pillars());
 }
+
+#[test]
+fn data_that_aliases_make_large_is_named_and_other_files_are_looked_at() {
+    let mut layer = "values:\n  a: &a [1, 1, 1]\n".to_owned();
+    for (of, name) in ('a'..='j').zip('b'..='k') {
+        layer += &format!("  {name}: &{name} [*{of}, *{of}, *{of}]\n");
+    }
+    let files = MemoryFiles::new()
+        .file("base", "f/parameters/defaults.yaml", layer)
+        .file(
+            "base",
+            "f/parameters/os_family/Debian.yaml",
+            "values: {a: 0644}\n",
+        );
+    let engine = Engine::new(files);
+    let report = Linter::new(&engine).lint("f").unwrap();
+    let rules: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|finding| finding.rule.name())
+        .collect();
+    assert_eq!(rules, ["yaml-octal"], "{:?}", report.findings);
+    for what in ["f/parameters/defaults.yaml", "what its layers come to"] {
+        let reason = report.ignored.get(what).unwrap();
+        assert!(reason.starts_with("it expands to "), "{what}: {reason}");
+    }
+}

@@ -9,6 +9,7 @@ use mapstack_fleet::impact::QuestionSubject;
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::diff;
 use mapstack_report::document::Document;
+use mapstack_report::explain::check_size;
 use mapstack_report::impact::{ExaminedSubjects, ReachedMinions, StatesOf};
 
 /// Minions whose operating system is in their id; `broken` cannot be read.
@@ -160,4 +161,15 @@ followed: parameters of users
     let names: Vec<String> = rows.keys().map(ToString::to_string).collect();
     let expected = ["of", "minions", "minions_not_looked_at", "formulas"];
     assert_eq!(names[..4], expected);
+}
+
+#[test]
+fn data_that_aliases_make_large_is_not_explained() {
+    let mut data: Value = [1, 1, 1].into_iter().collect();
+    for _ in 0..9 {
+        check_size(&data).unwrap();
+        data = vec![data; 3].into();
+    }
+    let error = check_size(&vec![data; 3].into()).unwrap_err().to_string();
+    assert!(error.contains("at most 100000 are explained"), "{error}");
 }
