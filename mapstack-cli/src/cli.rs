@@ -80,7 +80,7 @@ fn help() -> StyledStr {
     let styles = Styles::styled();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut text = format!(
-        "Salt's layered configuration, without Salt\n\n{header}Usage:{header:#} mapstack [OPTIONS] <COMMAND>\n"
+        "Salt's layered configuration, without Salt\n{header}Usage:{header:#} mapstack [OPTIONS] <COMMAND>\n"
     );
     let mut group = "";
     for verb in VERBS {
@@ -162,8 +162,7 @@ fn invocation(matches: &mut ArgMatches) -> Result<Invocation, clap::Error> {
 const OPTIONS: &str =
     "  -h, --help  -V, --version [-v]  -q, --quiet  --strict  --strict-sandbox  --color <WHEN>
   --mask <WHAT>  --show-secrets  --secret <PATTERN>  --no-secret <PATTERN>  --digest-salt <TEXT>
-`mapstack <COMMAND> --help` describes the options and has examples.
-Exit status: 0 done, 1 the data or templates are wrong, 2 wrong usage.
+`mapstack <COMMAND> --help` has examples. Exit status: 0 done, 1 wrong data, 2 wrong usage.
 ";
 
 impl Command {
@@ -257,5 +256,17 @@ impl Command {
             args.input.facts.found = None;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overall_help_fits_on_a_screen() {
+        let help = help().to_string();
+        assert!(help.lines().count() <= 40, "{help}");
+        assert!(help.lines().all(|line| line.len() <= 100), "{help}");
     }
 }

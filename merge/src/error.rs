@@ -24,14 +24,15 @@ pub struct MergeError {
 
 impl MergeError {
     pub(crate) fn new(
-        sides: (&Value, &Value),
+        base: &Value,
+        overlay: &Value,
         strategy: &Strategy,
         cause: MergeErrorCause,
         class: Exception,
     ) -> Self {
         MergeError {
-            base: sides.0.kind(),
-            overlay: sides.1.kind(),
+            base: base.kind(),
+            overlay: overlay.kind(),
             path: KeyPath::default(),
             strategy: Box::new(strategy.clone()),
             cause,

@@ -256,7 +256,8 @@ fn pair_with_other<O: Observer>(
         let found = look_up(&key.to_value()).map_err(|class| MergeError {
             path: KeyPath(vec![key.clone()]),
             ..MergeError::new(
-                (old, overlay),
+                old,
+                overlay,
                 &options.strategy,
                 MergeErrorCause::NoSuchLookUp,
                 class,
@@ -280,5 +281,5 @@ fn refusal(rule: Rule, base: &Value, overlay: &Value, options: &Options) -> Merg
         Rule::Shallow => python::overwrite_failure(base, overlay),
         Rule::Deep { .. } | Rule::Aggregate => Exception::Type,
     };
-    MergeError::new((base, overlay), &options.strategy, cause, class)
+    MergeError::new(base, overlay, &options.strategy, cause, class)
 }

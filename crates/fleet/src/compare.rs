@@ -12,7 +12,7 @@ use mapstack_lineage::ValuePosition;
 
 use crate::census::{Census, Traits};
 use crate::change::{Change, changes};
-use crate::failures::{ErrorTurn, is_at, turns};
+use crate::failures::{ErrorTurn, ErrorsOfState, is_at, turns};
 use crate::fleet::Fleet;
 use crate::kinds::Kinds;
 use crate::minion_data::MinionData;
@@ -433,16 +433,15 @@ impl<'f, 'e> Comparison<'f, 'e> {
             if covered.iter().all(|covered| covered.contains(&key)) {
                 continue;
             }
-            let run = (saltenv.as_str(), name.as_str());
             let as_key = Some(key.clone());
-            let earlier = known(&as_key).unwrap_or_else(|| before.of_sls(&old, run));
-            let later = after.of_sls_after(&earlier, &new, run, changed);
+            let earlier = known(&as_key).unwrap_or_else(|| before.of_sls(&old, saltenv, name));
+            let later = after.of_sls_after(&earlier, &new, &key, changed);
             now.add(as_key, later.clone());
             let sides = [earlier, later];
             for (covered, side) in covered.iter_mut().zip(&sides) {
                 covered.extend(side.sls());
             }
-            match plans.map(|plans| plans.has_sls(run)) {
+            match plans.map(|plans| plans.has_sls(saltenv, name)) {
                 [true, false] => one_sided[0].push(sides[0].clone()),
                 [false, true] => one_sided[1].push(sides[1].clone()),
                 _ => pairs.push(self.states_pair(plans, sides, Some(name))),
@@ -469,13 +468,10 @@ impl<'f, 'e> Comparison<'f, 'e> {
         changed: Option<&ChangedFiles>,
     ) -> Option<Arc<StatesPair>> {
         let [before, after] = plans;
-        let earlier = SlsPlans::of(&whole[0], |run| before.of_sls(old, (&run.0, &run.1)));
-        let later = SlsPlans::of(&whole[1], |run| {
-            let name = (run.0.as_str(), run.1.as_str());
-            match earlier.plans.get(run) {
-                Some(known) => after.of_sls_after(known, new, name, changed),
-                None => after.of_sls(new, name),
-            }
+        let earlier = SlsPlans::of(&whole[0], |run| before.of_sls(old, &run.0, &run.1));
+        let later = SlsPlans::of(&whole[1], |run| match earlier.plans.get(run) {
+            Some(known) => after.of_sls_after(known, new, run, changed),
+            None => after.of_sls(new, &run.0, &run.1),
         });
         let sides = [
             before.joined(earlier.comparable(&later)),
@@ -702,7 +698,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
     pub(crate) fn recovered_states(
         &self,
         run: &RunKey,
-        (old, new): (Option<&Arc<SharedPlan>>, &Arc<SharedPlan>),
+        old: Option<&Arc<SharedPlan>>,
+        new: &Arc<SharedPlan>,
         read: impl FnOnce() -> Minion,
     ) -> Option<Arc<StatesPair>> {
         let plans = [self.before.states()?, self.after.states()?];
@@ -711,7 +708,7 @@ impl<'f, 'e> Comparison<'f, 'e> {
             let minion = self.before.with_facts(&read());
             match run {
                 None => plans[0].of_top(&minion),
-                Some((saltenv, sls)) => plans[0].of_sls(&minion, (saltenv, sls)),
+                Some((saltenv, sls)) => plans[0].of_sls(&minion, saltenv, sls),
             }
         });
         let pair = self.states_pair(plans, [old, new.clone()], sls);
@@ -892,8 +889,8 @@ impl<'f, 'e> Comparison<'f, 'e> {
                 let errors = |result: &Result<Value>| result.clone().err().into_iter().collect();
                 let [old, new]: [Vec<Error>; 2] = [errors(old), errors(new)];
                 ComparisonWork::Fails(turns(
-                    (&old, before.files.iter().map(|read| &*read.path)),
-                    (&new, after.files.iter().map(|read| &*read.path)),
+                    ErrorsOfState::new(&old, before.files.iter().map(|read| &*read.path)),
+                    ErrorsOfState::new(&new, after.files.iter().map(|read| &*read.path)),
                 ))
             }
         }

@@ -350,7 +350,7 @@ impl Differences {
         let example = OnceCell::new();
         both.map(|(change, spots)| {
             let read = || comparison.examples(read());
-            self.group((comparison, pair), (change, spots), (&example, &read))
+            self.group(comparison, pair, change, spots, &example, &read)
         })
         .collect()
     }
@@ -358,9 +358,12 @@ impl Differences {
     /// The group of a change, which is new if no other is the same.
     fn group(
         &mut self,
-        (comparison, pair): (&Comparison<'_, '_>, &Pair),
-        (change, spots): (&Change, ChangeOrigins),
-        (example, read): (&OnceCell<Arc<Example>>, &dyn Fn() -> Vec<Minion>),
+        comparison: &Comparison<'_, '_>,
+        pair: &Pair,
+        change: &Change,
+        spots: ChangeOrigins,
+        example: &OnceCell<Arc<Example>>,
+        read: &dyn Fn() -> Vec<Minion>,
     ) -> usize {
         let [old_origin, new_origin] = spots.0;
         let is_gone = change.new.is_none();

@@ -68,15 +68,26 @@ pub fn by_reason<'e, E: std::fmt::Display>(
     all
 }
 
-/// The errors of one state, with the paths of the files that were read there.
-type ErrorsWithFiles<'s, F> = (&'s [Error], F);
+/// The errors of one state of the files.
+pub(crate) struct ErrorsOfState<'s, F> {
+    errors: &'s [Error],
+    /// The paths of the files that were read there.
+    files: F,
+}
+
+impl<'s, F> ErrorsOfState<'s, F> {
+    pub fn new(errors: &'s [Error], files: F) -> Self {
+        ErrorsOfState { errors, files }
+    }
+}
 
 /// The turn of each error of two states: new ones, fixed ones, and those that stay.
 pub(crate) fn turns<'r>(
-    (old, old_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,
-    (new, new_files): ErrorsWithFiles<'_, impl Iterator<Item = &'r str>>,
+    before: ErrorsOfState<'_, impl Iterator<Item = &'r str>>,
+    after: ErrorsOfState<'_, impl Iterator<Item = &'r str>>,
 ) -> Vec<(ErrorTurn, Error)> {
-    let (before, after) = (texts(old, old_files), texts(new, new_files));
+    let (old, new) = (before.errors, after.errors);
+    let (before, after) = (texts(old, before.files), texts(new, after.files));
     let known = |texts: &[String]| texts.iter().cloned().collect::<HashSet<String>>();
     let (known_before, known_after) = (known(&before), known(&after));
     let fresh = match old.is_empty() {
@@ -161,7 +172,11 @@ mod tests {
 
     fn turned(old: &[&str], new: &[&str]) -> Vec<(ErrorTurn, String)> {
         let (old, new) = (errors(old), errors(new));
-        let turns = turns((&old, std::iter::empty()), (&new, std::iter::empty())).into_iter();
+        let turns = turns(
+            ErrorsOfState::new(&old, std::iter::empty()),
+            ErrorsOfState::new(&new, std::iter::empty()),
+        )
+        .into_iter();
         turns
             .map(|(turn, error)| (turn, error.to_string()))
             .collect()

@@ -178,7 +178,8 @@ impl FleetState {
         comparison: &Comparison<'_, '_>,
         past: &[Comparison<'_, '_>],
         minions: &dyn Minions,
-        (ids, pace): (&[String], Pace),
+        ids: &[String],
+        pace: Pace,
     ) -> Differences {
         let mut differences = Differences::default();
         let mut now = Vec::new();
@@ -291,8 +292,7 @@ impl KeptOutcome {
                 EarlierOutcome::States(run, plan) => {
                     let now = now.plans.as_ref()?.get(run)?;
                     let now = now.errors.is_empty().then_some(now)?;
-                    let sides = (plan.as_ref(), now);
-                    Recovery::States(comparison.recovered_states(run, sides, read)?)
+                    Recovery::States(comparison.recovered_states(run, plan.as_ref(), now, read)?)
                 }
             };
             Some((comparison, pair))

@@ -20,7 +20,13 @@ pub use crate::what::QuestionSubject;
 use crate::{Fleet, Masking, Minions, Pace, ordered};
 
 /// The pillars and the states of minions that are looked at, too.
-pub type By<'b> = (Option<&'b ByPillars<'b>>, Option<&'b ByStates<'b>>);
+#[derive(Clone, Copy, Default)]
+pub struct AlsoSearched<'b> {
+    /// The pillars.
+    pub pillars: Option<&'b ByPillars<'b>>,
+    /// The states.
+    pub states: Option<&'b ByStates<'b>>,
+}
 
 /// Looks at minions, on several threads.
 struct ImpactSearch<'r, 'e> {
@@ -103,16 +109,12 @@ struct OfValue {
 
 impl<'r, 'e> ImpactSearch<'r, 'e> {
     /// Nothing was looked at so far.
-    fn new(
-        what: &'r QuestionSubject,
-        fleet: &'r Fleet<'e>,
-        (by_pillars, by_states): By<'r>,
-    ) -> Self {
+    fn new(what: &'r QuestionSubject, fleet: &'r Fleet<'e>, also: AlsoSearched<'r>) -> Self {
         ImpactSearch {
             what,
             fleet,
-            by_pillars,
-            by_states,
+            by_pillars: also.pillars,
+            by_states: also.states,
             known: Mutex::default(),
         }
     }
@@ -142,7 +144,7 @@ impl<'r, 'e> ImpactSearch<'r, 'e> {
         let mut failed: Vec<Redacted<Error>> = failed.collect();
         let by_states = self.by_states.map(|by| match self.what {
             QuestionSubject::Value(..) => by.look_for(&minion, &places_of(&outcomes)),
-            _ => by.inspect(&minion, (self.what, by_pillar)),
+            _ => by.inspect(&minion, self.what, by_pillar),
         });
         let by_states = by_states.unwrap_or(Ok(ReachedStates::default()));
         let by_states = by_states.unwrap_or_else(|error| {
@@ -481,7 +483,7 @@ impl Impact {
     ///
     /// ```
     /// use mapstack::{Engine, Error, loader::MemoryFiles, minion::Minion, secrets::Secrets};
-    /// use mapstack_fleet::{Fleet, Impact, Masking, Minions, Pace, impact::QuestionSubject};
+    /// use mapstack_fleet::{Fleet, Impact, Masking, Minions, Pace, impact::{AlsoSearched, QuestionSubject}};
     ///
     /// struct Named;
     /// impl Minions for Named {
@@ -494,18 +496,20 @@ impl Impact {
     /// let fleet = Fleet::new(&engine).formula("ssh");
     /// let (what, ids) = (QuestionSubject::File("ssh/parameters/defaults.yaml".into()), ["web1".into(), "web2".into()]);
     /// let masking = Masking::new(Secrets::without_digests());
-    /// let impact = Impact::of((&what, &fleet, (None, None)), &Named, &ids, Pace::default(), &masking);
+    /// let impact = Impact::of(&what, &fleet, AlsoSearched::default(), &Named, &ids, Pace::default(), &masking);
     /// assert_eq!(impact.formulas[0].minions, ["web1", "web2"]);
     /// ```
     #[must_use]
     pub fn of(
-        (what, fleet, by): (&QuestionSubject, &Fleet<'_>, By<'_>),
+        what: &QuestionSubject,
+        fleet: &Fleet<'_>,
+        also: AlsoSearched<'_>,
         minions: &dyn Minions,
         ids: &[String],
         pace: Pace,
         masking: &Masking,
     ) -> Self {
-        let reach = ImpactSearch::new(what, fleet, by);
+        let reach = ImpactSearch::new(what, fleet, also);
         let mut found = ReachSoFar::new(what, fleet.formulas().count());
         std::thread::scope(|scope| {
             let work = |id: &String| Ok(reach.inspect(&minions.read(id)?, masking));

@@ -72,7 +72,8 @@ impl<'w> MaskedFleet<'w> {
     pub fn redacted_error(
         &self,
         error: &Error,
-        (id, formula): (&str, usize),
+        id: &str,
+        formula: usize,
         minions: &dyn Minions,
     ) -> Error {
         let minion = minions.read_or_name(id);

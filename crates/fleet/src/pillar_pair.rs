@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::trace::{FileRead, FileReadKind};
 use mapstack::value::Value;
 
-use crate::failures::{ErrorTurn, turns};
+use crate::failures::{ErrorTurn, ErrorsOfState, turns};
 use crate::pillars::{Pillar, Pillars};
 use crate::reach::ChangedFiles;
 
@@ -84,7 +84,7 @@ impl PillarPair {
         let [old, new] = self.pillars.each_ref().map(|pillar| {
             let reads = &pillar.reads;
             let reads = reads.pillar.iter().chain(&reads.stacked);
-            (&*pillar.errors, reads.map(|read| &*read.path))
+            ErrorsOfState::new(&pillar.errors, reads.map(|read| &*read.path))
         });
         turns(old, new)
     }

@@ -113,7 +113,8 @@ impl<'s> ByStates<'s> {
     pub(crate) fn inspect(
         &self,
         minion: &Minion,
-        (what, by_pillar): (&QuestionSubject, bool),
+        what: &QuestionSubject,
+        by_pillar: bool,
     ) -> Result<ReachedStates, Error> {
         let own = match what {
             QuestionSubject::File(path) => Some(StateSubject::File(path)),

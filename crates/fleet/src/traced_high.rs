@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use mapstack::minion::Minion;
-use mapstack::value::Value;
-use mapstack_states::compile::Refusal;
-use mapstack_states::{Compiled, Gatherer, HighData, RequestedStates};
+use mapstack_states::{Compiled, Gatherer, HighData, RequestedStates, SettledStates};
 
 /// The states of a minion: those that top files give, or those of an sls.
 pub(crate) struct TracedHigh {
     pub high: HighData,
     /// The high data as a state run has it, and why it is refused.
-    pub settled: (Value, Vec<Refusal>),
+    pub settled: SettledStates,
     pub compiled: Arc<Compiled>,
 }
 

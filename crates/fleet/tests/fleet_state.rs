@@ -42,7 +42,7 @@ fn each_change_is_compared_with_what_minions_have() {
     for (at, pair) in fleets.windows(2).enumerate() {
         let changed = ChangedFiles::between(engines[at].files(), engines[at + 1].files()).unwrap();
         let comparison = Comparison::new(&pair[0], &pair[1]).reached_by(changed);
-        let differences = fleet_state.advance(&comparison, &[], &Named, (&ids, Pace::default()));
+        let differences = fleet_state.advance(&comparison, &[], &Named, &ids, Pace::default());
         let groups = differences.groups().iter();
         let new = groups.map(|group| group.change.new.as_ref().unwrap().repr());
         found.push((new.collect::<Vec<_>>().join(" "), differences.unaffected));
@@ -80,8 +80,8 @@ fn steps(
         let past = fleet_state.past().into_iter();
         let past = past.map(|past| Comparison::new(&fleets[past], &fleets[at + 1]).since(past));
         let past: Vec<_> = past.collect();
-        let work = (ids, Pace::threads(2));
-        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, work);
+        let pace = Pace::threads(2);
+        let differences = fleet_state.advance(&comparison.since(at), &past, &Named, ids, pace);
         all.push(said(&differences));
     }
     assert!(fleet_state.past().is_empty());

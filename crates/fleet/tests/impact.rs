@@ -6,7 +6,7 @@ use mapstack::secrets::Secrets;
 use mapstack::share::SharedFormula;
 use mapstack::value::Path;
 use mapstack::{Configuration, DataOptions, Engine, Error};
-use mapstack_fleet::impact::QuestionSubject;
+use mapstack_fleet::impact::{AlsoSearched, QuestionSubject};
 use mapstack_fleet::{ByStates, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_states::{Gatherer, TopOptions};
 
@@ -48,9 +48,20 @@ long: {test.nop: [{name: {{ ssh.long }}}]}
     let by_states = ByStates::new(&gatherer, sls);
     let what = QuestionSubject::Value("ssh".into(), Path::split(key, ":").unwrap());
     let masking = Masking::new(Secrets::without_digests());
-    let about = (&what, &fleet, (None, Some(&by_states)));
+    let also = AlsoSearched {
+        states: Some(&by_states),
+        ..AlsoSearched::default()
+    };
     let ids = ["web1".to_owned(), "web2".to_owned()];
-    let impact = Impact::of(about, &OneMinion, &ids, Pace::default(), &masking);
+    let impact = Impact::of(
+        &what,
+        &fleet,
+        also,
+        &OneMinion,
+        &ids,
+        Pace::default(),
+        &masking,
+    );
     let shown = impact.files.iter().map(|reached| {
         let (file, ids) = (&reached.file, reached.minions.join(" "));
         format!("{} {} {:?} {ids}", file.function, file.path, file.how)

@@ -121,7 +121,7 @@ impl Job {
             None => Box::new(Sink::stream(&form, &mut out).unwrap()),
         };
         let pace = Pace::threads(2);
-        let written = write_fleet(&fleet, &self.facts, (&ids, pace), (&form, output), || true);
+        let written = write_fleet(&fleet, &self.facts, &ids, pace, &form, output, || true);
         assert!(written.output.is_none(), "{:?}", written.output);
         let said = said(&written.summary, &form);
         (out, said)

@@ -53,5 +53,5 @@ pub use output::{Output, OutputOrigin, SourceMap};
 pub use render::{RenderResult, render};
 pub use scope::{Names, ScopeChain};
 pub use taint::Taint;
-pub use tracer::{Evaluated, Table, Tracer};
+pub use tracer::{BoundName, Evaluated, Table, Tracer};
 pub use vm::{Request, Vm};

@@ -68,7 +68,7 @@ pub trait Tracer {
     fn passed(&self, _operand: usize, _table: Table, _name: &Str, _value: &Obj) {}
 
     /// A variable now has the value of a variable of another table.
-    fn imported(&self, _from: (Table, &Str), _to: (Table, &Str), _value: &Obj) {}
+    fn imported(&self, _from: BoundName<'_>, _to: BoundName<'_>, _value: &Obj) {}
 
     /// The last operand was printed by a tag.
     fn printed(&self, _by: &TemplatePlace, _value: &Obj) {}
@@ -84,6 +84,15 @@ pub trait Tracer {
     /// A tag read a value from a text; `map` says where each part of the text comes from. `template` is the template
     /// that printed it. The value becomes an operand.
     fn loaded(&self, _template: &TemplatePlace, _text: &str, _map: &SourceMap, _value: &Obj) {}
+}
+
+/// A variable of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct BoundName<'v> {
+    /// The table.
+    pub table: Table,
+    /// The name there.
+    pub name: &'v Str,
 }
 
 /// An expression that has been evaluated.

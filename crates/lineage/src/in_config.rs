@@ -27,7 +27,7 @@ pub(crate) fn in_config(minion: &Minion, path: &[Key], query: &ConfigGet) -> At 
         all = match all {
             None => Some((place.value, over)),
             Some((value, node)) => {
-                let node = merged((&value, node), (&place.value, &over), &options);
+                let node = merged(&value, node, &place.value, &over, &options);
                 merge(value, &place.value, &options)
                     .ok()
                     .map(|value| (value, node))

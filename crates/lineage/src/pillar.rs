@@ -86,7 +86,36 @@ struct Replay<'r> {
 }
 
 /// A part with its origins.
-type PartWithOrigins = (Value, Node);
+#[derive(Clone)]
+struct PartWithOrigins {
+    value: Value,
+    node: Node,
+}
+
+impl PartWithOrigins {
+    /// The part with some keys of a layer in place of its own. A layer that was made by merging over the part already
+    /// has its history.
+    fn with_keys(self, layer: &PartWithOrigins, keys: &[Key], is_made_of_it: bool) -> Self {
+        let mut node = self.node;
+        let mut map = self.value.as_map().cloned().unwrap_or_default();
+        for key in keys {
+            let Some(value) = layer.value.as_map().and_then(|map| map.get(key)) else {
+                continue;
+            };
+            if let Some(child) = layer.node.child(key) {
+                match is_made_of_it {
+                    true => node.set(key, child, layer.node.key_of(key)),
+                    false => node.put(key, child, layer.node.key_of(key)),
+                }
+            }
+            map.insert(key.clone(), value.clone());
+        }
+        PartWithOrigins {
+            value: map.into(),
+            node,
+        }
+    }
+}
 
 impl<'r> Replay<'r> {
     fn new(recipe: &'r PillarRecipe, events: &'r [PillarEvent]) -> Self {
@@ -111,7 +140,7 @@ impl<'r> Replay<'r> {
             parts.push(made);
         }
         take(&mut parts, self.recipe.result)
-            .map(|(_, node)| node)
+            .map(|part| part.node)
             .unwrap_or_default()
     }
 
@@ -238,8 +267,11 @@ impl<'r> Replay<'r> {
                 Some(path.iter().rev().fold(part, below))
             }
             RecipeStep::Form { inside, value } => {
-                let (_, node) = take(parts, *inside)?;
-                Some((value.clone(), node))
+                let PartWithOrigins { node, .. } = take(parts, *inside)?;
+                Some(PartWithOrigins {
+                    value: value.clone(),
+                    node,
+                })
             }
             RecipeStep::Merge {
                 base,
@@ -248,42 +280,33 @@ impl<'r> Replay<'r> {
                 ..
             } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
-                let (value, node) = over(base, (&layer.0, &layer.1), options);
-                Some((value?, node))
+                let (value, node) = over(base.value, base.node, &layer.value, &layer.node, options);
+                Some(PartWithOrigins {
+                    value: value?,
+                    node,
+                })
             }
             RecipeStep::Stack { base, layer } => {
                 let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
-                Some(stacked(base, (layer.0.as_map()?, &layer.1)))
+                let map = layer.value.as_map()?;
+                let (value, node) = stacked(base.value, base.node, map, &layer.node);
+                Some(PartWithOrigins { value, node })
             }
             RecipeStep::Placed {
                 whole,
                 files,
                 origin,
             } => {
-                let (value, node) = take(parts, *whole)?;
-                let files = files.iter().map(|file| Some(take(parts, *file)?.1));
+                let PartWithOrigins { value, node } = take(parts, *whole)?;
+                let files = files.iter().map(|file| Some(take(parts, *file)?.node));
                 let files = PlacedFiles(files.collect());
                 let node = files.over(node, origin, &value);
-                Some((value, node))
+                Some(PartWithOrigins { value, node })
             }
             RecipeStep::Put { base, layer, keys } => {
                 let is_made_of_it = self.descends(*layer, *base);
-                let (layer, (value, mut node)) = (take(parts, *layer)?, take(parts, *base)?);
-                let mut map = value.as_map().cloned().unwrap_or_default();
-                for key in keys {
-                    let Some(value) = layer.0.as_map().and_then(|map| map.get(key)) else {
-                        continue;
-                    };
-                    if let Some(child) = layer.1.child(key) {
-                        match is_made_of_it {
-                            // The layer already has the history of the base.
-                            true => node.set(key, child, layer.1.key_of(key)),
-                            false => node.put(key, child, layer.1.key_of(key)),
-                        }
-                    }
-                    map.insert(key.clone(), value.clone());
-                }
-                Some((map.into(), node))
+                let (layer, base) = (take(parts, *layer)?, take(parts, *base)?);
+                Some(base.with_keys(&layer, keys, is_made_of_it))
             }
         }
     }
@@ -314,7 +337,10 @@ impl<'r> Replay<'r> {
             && let Some((text, node)) = external_file(file, value, number)
         {
             self.texts.insert(number, text);
-            return (value.clone(), node);
+            return PartWithOrigins {
+                value: value.clone(),
+                node,
+            };
         }
         let (value, at) = match made {
             PillarLayer::Sls {
@@ -347,7 +373,10 @@ impl<'r> Replay<'r> {
             // `include` is not data, but the marks of the keys after it count it.
             map.shift_remove("include");
         }
-        (own, Node::whole(claim))
+        PartWithOrigins {
+            value: own,
+            node: Node::whole(claim),
+        }
     }
 }
 
@@ -461,7 +490,7 @@ fn take(parts: &mut [Option<(PartWithOrigins, usize)>], id: PartId) -> Option<Pa
 }
 
 /// A part below a key.
-fn below((value, node): PartWithOrigins, key: &Key) -> PartWithOrigins {
+fn below(PartWithOrigins { value, node }: PartWithOrigins, key: &Key) -> PartWithOrigins {
     let map: Map = [(key.clone(), value)].into_iter().collect();
     let claim = node.claim().map(|claim| Claim {
         layer: claim.layer,
@@ -470,7 +499,10 @@ fn below((value, node): PartWithOrigins, key: &Key) -> PartWithOrigins {
     });
     let mut outer = claim.map(Node::whole).unwrap_or_default();
     outer.set(key, node, None);
-    (map.into(), outer)
+    PartWithOrigins {
+        value: map.into(),
+        node: outer,
+    }
 }
 
 /// A layer with only its kind.

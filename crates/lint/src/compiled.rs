@@ -60,8 +60,10 @@ struct Compiled {
 fn compiled(
     gatherer: &Gatherer<'_>,
     subject: &FormulaSubject<'_>,
-    (minion, wanted): (&Minion, RequestedStates<'_>),
-    (gathered, is_open): (&GatheredStates, bool),
+    minion: &Minion,
+    wanted: RequestedStates<'_>,
+    gathered: &GatheredStates,
+    is_open: bool,
 ) -> Result<Compiled, Error> {
     let high = gatherer.high_of(minion, wanted, gathered);
     let low = high.low(minion)?;
@@ -109,8 +111,8 @@ impl FormulaSubject<'_> {
         let done = side_by_side(&groups, |runs| {
             let (minion, gathered) = (&minions[runs[0]], &gathered[runs[0]]);
             let is_open = gathered.sls.iter().any(|sls| self.is_empty_elsewhere(sls));
-            let of = (minion, RequestedStates::Highstate);
-            compiled(gatherer, self, of, (gathered, is_open))
+            let wanted = RequestedStates::Highstate;
+            compiled(gatherer, self, minion, wanted, gathered, is_open)
         })?;
         let mut faults = Faults::default();
         for (runs, found) in groups.iter().zip(done) {
@@ -157,8 +159,8 @@ impl FormulaSubject<'_> {
             }
             let names = std::slice::from_ref(name);
             let saltenv = &self.saltenv;
-            let of = (first, RequestedStates::Sls { saltenv, names });
-            Some(compiled(gatherer, self, of, (gathered, true)))
+            let wanted = RequestedStates::Sls { saltenv, names };
+            Some(compiled(gatherer, self, first, wanted, gathered, true))
         })?;
         faults.compiled_with_others = taken(&from).count();
         for ((name, _), from) in alone.iter().zip(from) {
@@ -226,8 +228,8 @@ impl FormulaSubject<'_> {
             let names = std::slice::from_ref(&self.states[closure.root].name);
             let saltenv = &self.saltenv;
             let sls = RequestedStates::Sls { saltenv, names };
-            let of = (self.runs[*run].minion, sls);
-            Some(compiled(&gatherer, self, of, (&gathered, is_open)))
+            let minion = self.runs[*run].minion;
+            Some(compiled(&gatherer, self, minion, sls, &gathered, is_open))
         })?;
         let mut faults = Faults::default();
         let with_others = taken(&from).map(|number| alone[number].0.root);

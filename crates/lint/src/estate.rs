@@ -62,7 +62,8 @@ impl<'s> FormulaSubject<'s> {
     /// The states of a saltenv, as the minions get them.
     pub fn of_estate(
         engine: &'s Engine,
-        (saltenv, estate): (&'s str, &Estate),
+        saltenv: &'s str,
+        estate: &Estate,
         minions: &'s [Minion],
         secrets: &'s Secrets,
     ) -> Result<(Self, SlsCounts), Error> {

@@ -157,7 +157,7 @@ impl<'e> Linter<'e> {
                 .iter()
                 .flat_map(|schema| rules::schema(&subject, schema)),
         );
-        let mut report = self.report(&subject, (findings, unfinished), secrets);
+        let mut report = self.report(&subject, findings, unfinished, secrets);
         report.supported = subject.runs.iter().filter(|run| run.supported).count();
         Ok(report)
     }
@@ -166,7 +166,8 @@ impl<'e> Linter<'e> {
     fn report(
         &self,
         subject: &FormulaSubject<'_>,
-        (findings, unfinished): (Vec<Finding>, usize),
+        findings: Vec<Finding>,
+        unfinished: usize,
         secrets: Arc<Secrets>,
     ) -> LintReport {
         let sources = Sources {
@@ -250,12 +251,12 @@ impl Linter<'_> {
     ) -> Result<LintReport, Error> {
         let _busy = self.engine.limits().run.map(|run| run.busy_with("states"));
         let minions = self.minions_with_grains();
-        let whole = (saltenv, estate);
         let (mut subject, reached) =
-            FormulaSubject::of_estate(self.engine, whole, &minions, &self.secrets)?;
+            FormulaSubject::of_estate(self.engine, saltenv, estate, &minions, &self.secrets)?;
         let others = &mut subject.of_other_saltenvs;
         others.retain(|saltenv, _| !looked_at.contains(saltenv));
-        let mut report = self.report(&subject, rules::all(&subject), self.secrets.clone());
+        let (findings, unfinished) = rules::all(&subject);
+        let mut report = self.report(&subject, findings, unfinished, self.secrets.clone());
         report.reached = Some(reached);
         Ok(report)
     }

@@ -7,7 +7,7 @@ use mapstack::minion::Minion;
 use mapstack::secrets::{Redact, Secrets};
 use mapstack::value::{Key, Map, Value};
 use mapstack::{CallSite, Diagnostic, Engine, Error, ErrorKind, ImportSite, sls_name};
-use mapstack_states::{Exhausting, included};
+use mapstack_states::{Exhausting, IncludingSls, included};
 
 use crate::document::SourceFile;
 use crate::origins::text_of;
@@ -438,8 +438,11 @@ fn find_used(states: &mut [SlsOfMinions]) -> BTreeSet<(usize, usize)> {
 
 impl SlsOfMinions {
     /// Its name and its path.
-    pub fn own(&self) -> (&str, &str) {
-        (&self.name, &self.file.path)
+    pub fn own(&self) -> IncludingSls<'_> {
+        IncludingSls {
+            name: &self.name,
+            path: &self.file.path,
+        }
     }
 
     /// The runs on which it is used, with their results.

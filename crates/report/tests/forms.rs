@@ -5,7 +5,7 @@ use mapstack::minion::{Minion, Part};
 use mapstack::secrets::Secrets;
 use mapstack::value::{Value, json};
 use mapstack::{ConfigurationMethod, Engine, Error, ErrorKind};
-use mapstack_fleet::impact::QuestionSubject;
+use mapstack_fleet::impact::{AlsoSearched, QuestionSubject};
 use mapstack_fleet::{Comparison, Differences, Fleet, Impact, Masking, Minions, Pace};
 use mapstack_report::diff;
 use mapstack_report::document::Document;
@@ -111,7 +111,9 @@ fn what_a_file_and_a_fact_reach_is_named_without_secrets() {
     let ids = IDS.map(str::to_owned);
     let look = |what: &QuestionSubject| {
         let impact = Impact::of(
-            (what, &fleet, (None, None)),
+            what,
+            &fleet,
+            AlsoSearched::default(),
             &Named,
             &ids,
             Pace::threads(2),

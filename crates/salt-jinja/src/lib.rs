@@ -22,10 +22,10 @@ pub use filters::date::clock_reads;
 pub use filters::host::is_host_filter;
 pub use filters::regex::{expr_match, regex_matches};
 pub use mapstack_jinja::{
-    Deadline, Dialect, Edit, EditLog, Evaluated, Host, Jinja2, Limits, MemoryLimit, Names, NoHost,
-    Node, Output, OutputOrigin, Refusal, RenderResult, Request, RunBudget, RunLimits, RunningWork,
-    ScopeChain, SourceMap, SpentResource, Syntax, SyntaxError, Table, Taint, TemplateCache, Tracer,
-    Vm, ast, attributes, bound, render, visit,
+    BoundName, Deadline, Dialect, Edit, EditLog, Evaluated, Host, Jinja2, Limits, MemoryLimit,
+    Names, NoHost, Node, Output, OutputOrigin, Refusal, RenderResult, Request, RunBudget,
+    RunLimits, RunningWork, ScopeChain, SourceMap, SpentResource, Syntax, SyntaxError, Table,
+    Taint, TemplateCache, Tracer, Vm, ast, attributes, bound, render, visit,
 };
 pub use salt::{call_by_name, is_salt, salt_object, traverse_object};
 pub use serial::yaml_limits;

@@ -61,8 +61,8 @@ impl<'e> Gatherer<'e> {
             .iter()
             .all(|error| error.kind() != ErrorKind::Limit)
         {
-            let kept = (&compiled, compiled.size());
-            self.compiles.keep(start, &compiled.sls, kept);
+            let size = compiled.size();
+            self.compiles.keep(start, &compiled.sls, &compiled, size);
         }
         compiled
     }

@@ -265,7 +265,7 @@ impl<'w, 'e> MinionGather<'w, 'e> {
         };
         let includes = states.get("include").and_then(Value::as_list);
         for entry in includes.unwrap_or_default() {
-            let Some((env, wanted)) = included((name, &path), entry) else {
+            let Some((env, wanted)) = included(IncludingSls { name, path: &path }, entry) else {
                 continue;
             };
             let is_any = env.as_deref() == Some("_xenv");
@@ -294,12 +294,20 @@ pub(crate) fn stacked<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(128 << 10, 2 << 20, work)
 }
 
+/// An sls that includes others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IncludingSls<'s> {
+    /// The name.
+    pub name: &'s str,
+    /// The path of its file, relative to the root.
+    pub path: &'s str,
+}
+
 /// The saltenv, if any, and the sls that an entry of an `include` names; `None` if it is above the root.
-/// `own` and `path` are the name and the path of the including sls.
 ///
 /// ```
 /// use mapstack_states::included;
-/// let name = |sls, path, entry: &str| included((sls, path), &entry.into()).map(|(_, name)| name);
+/// let name = |sls, path, entry: &str| included(IncludingSls { name: sls, path }, &entry.into()).map(|(_, name)| name);
 /// assert_eq!(name("a", "a/init.sls", ".b").as_deref(), Some("a.b"));
 /// assert_eq!(name("a.b", "a/b.sls", ".c").as_deref(), Some("a.c"));
 /// assert_eq!(name("a.b", "a/b/init.sls", "..c").as_deref(), Some("a.c"));
@@ -308,7 +316,7 @@ pub(crate) fn stacked<T>(work: impl FnOnce() -> T) -> T {
 /// assert_eq!(name("a", "a.sls", "..b"), None);
 /// ```
 #[must_use]
-pub fn included((own, path): (&str, &str), entry: &Value) -> Option<(Option<String>, String)> {
+pub fn included(sls: IncludingSls<'_>, entry: &Value) -> Option<(Option<String>, String)> {
     let (saltenv, name) = match entry {
         Value::Map(map) => {
             let (saltenv, name) = map.iter().next_back()?;
@@ -321,8 +329,8 @@ pub fn included((own, path): (&str, &str), entry: &Value) -> Option<(Option<Stri
     if dots == 0 {
         return Some((saltenv, name.to_owned()));
     }
-    let mut parts: Vec<&str> = own.split('.').collect();
-    if path == "init.sls" || path.ends_with("/init.sls") {
+    let mut parts: Vec<&str> = sls.name.split('.').collect();
+    if sls.path == "init.sls" || sls.path.ends_with("/init.sls") {
         parts.push("init");
     }
     let kept = parts.len().checked_sub(dots)?;

@@ -17,7 +17,7 @@ use crate::compile::work::MinionCompile as Compile;
 use crate::compile::{
     CompileOptions, Compiler, LowDataError, LowState, Refusal, RefusalKind, limit_reached,
 };
-use crate::gather::{DEPTH, stacked};
+use crate::gather::{DEPTH, IncludingSls, stacked};
 use crate::render::{GotSls, MinionRenders, SlsFile};
 use crate::{GatheredStates, Gatherer, OwnModules, Top, included, watches};
 
@@ -33,6 +33,15 @@ pub enum RequestedStates<'w> {
         /// The names, which may be shell patterns.
         names: &'w [String],
     },
+}
+
+/// The states of a minion as a state run has them; see [`HighData::settled`].
+#[derive(Debug, Clone)]
+pub struct SettledStates {
+    /// The states: all, or as far as the run gets.
+    pub states: Value,
+    /// The reasons for which a state run refuses them.
+    pub refusals: Vec<Refusal>,
 }
 
 /// The high data of a minion, as far as it could be made.
@@ -222,15 +231,15 @@ impl HighData {
     }
 
     /// The states as a state run has them: extended, with the requisites that others give them, without those that are
-    /// excluded. Beside them, the reasons for which a state run refuses them; then they are as far as it gets.
+    /// excluded.
     ///
     /// # Errors
     /// The limits were reached.
-    pub fn settled(&self, minion: &Minion) -> Result<(Value, Vec<Refusal>), Error> {
+    pub fn settled(&self, minion: &Minion) -> Result<SettledStates, Error> {
         let high = Obj::from_shared(&self.data);
         let refusals = self.compiled(&high, minion)?.err().unwrap_or_default();
         let states = high.to_value().map_err(|e| limit_reached(&e))?;
-        Ok((states, refusals))
+        Ok(SettledStates { states, refusals })
     }
 
     /// True if a state module does something about what it watches: one of the file server takes the place of Salt's.
@@ -414,7 +423,13 @@ impl Building<'_, '_> {
             return exception(format!("'include' names {shown}, not text"));
         };
         let entry = Value::from(&**name);
-        let Some((_, name)) = included((next.name, path), &entry) else {
+        let Some((_, name)) = included(
+            IncludingSls {
+                name: next.name,
+                path,
+            },
+            &entry,
+        ) else {
             let message = format!("'{name}' leads above the root");
             self.refuse(RefusalKind::IncludeAboveRoot, next.name, message);
             return Ok(());

@@ -24,8 +24,8 @@ mod top;
 
 pub use exhausting::Exhausting;
 pub use functions::{StateFunction, functions_of, homes, state_modules, watches};
-pub use gather::{GatherProblem, GatheredStates, Gatherer, ProblemKind, included};
-pub use high::{HighData, RequestedStates};
+pub use gather::{GatherProblem, GatheredStates, Gatherer, IncludingSls, ProblemKind, included};
+pub use high::{HighData, RequestedStates, SettledStates};
 pub use mapstack::Home;
 pub use options::{Strategy, TopOptions};
 pub use own_modules::OwnModules;

@@ -57,7 +57,7 @@ impl<T> SharedByRenders<T> {
     }
 
     /// Keep a result and its approximate size in bytes, by the sls that lead to it. The result must hold their renders.
-    pub fn keep(&self, start: String, sls: &[GotSls], (done, size): (&Arc<T>, usize)) {
+    pub fn keep(&self, start: String, sls: &[GotSls], done: &Arc<T>, size: usize) {
         let mut known = self.known();
         let size = size + start.len();
         if known.size + size > KEPT {

@@ -11,7 +11,7 @@ use mapstack_frontend::inputs::flags::{ConfigKind, LimitFlags};
 use mapstack_salt_config::fileserver;
 
 use crate::output;
-use mapstack_frontend::console::{Failure, Reporter, shown_while};
+use mapstack_frontend::console::{Failure, Reporter, Stage, shown_while};
 
 #[cfg(feature = "fetch")]
 #[derive(Debug, Args)]
@@ -126,9 +126,12 @@ fn one(origin: &RemoteSource, mirrors: &Path) -> Result<String, String> {
     }
     let progress = Progress::default();
     let now = || {
-        progress
-            .now()
-            .map(|stage| (stage.name, stage.done, stage.total))
+        let stage = progress.now()?;
+        Some(Stage {
+            name: stage.name,
+            done: stage.done,
+            total: stage.total,
+        })
     };
     RUN.renew();
     let work = || fetch(origin, mirrors, &progress, &spent);

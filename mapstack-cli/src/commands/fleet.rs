@@ -11,8 +11,8 @@ use mapstack::{Error, ErrorKind};
 use mapstack_fleet::{AnswerRecord, MaskedFleet, RecordingFileServer};
 use mapstack_frontend::inputs::flags::{Input, Layering, PartName, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
-    ConfiguredPillars, ExplainedHighstate, FleetHighstate, MinionStates, MinionStream, Plan,
-    Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
+    Configured, ConfiguredPillars, ExplainedHighstate, FleetHighstate, MinionStates, MinionStream,
+    Plan, Served, digest_of_options, formulas, names_of_grains, none_of, selects_none,
 };
 use mapstack_frontend::outputs::{Output, Sink, write_fleet};
 use mapstack_frontend::parts::{End, PartError, PartSet, PartWriter, Run};
@@ -301,7 +301,7 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
     let minions = MinionStream::of_work(
         input,
         &args.work,
-        (config.as_ref(), pillars.as_ref()),
+        Configured::new(config.as_ref(), pillars.as_ref()),
         reporter,
     )?;
     let files = Served::new(&input.files, config.as_ref(), None, reporter)?.files;
@@ -345,10 +345,10 @@ pub fn run(args: &FleetArgs, reporter: &Reporter) -> Result<(), Failure> {
         counted.add_one();
         !stop.load(Ordering::Relaxed)
     };
-    let work = (&*ids, args.work.pace());
+    let pace = args.work.pace();
     let shows = reporter.shows_progress(args.directory.is_some());
     let written = counted.shown_while(shows, || {
-        write_fleet(&fleet, &minions, work, (&form, output), goes_on)
+        write_fleet(&fleet, &minions, &ids, pace, &form, output, goes_on)
     });
     count_warnings(pillars.as_ref(), reporter)?;
     let none = || selects_none(select.unwrap_or_default(), &minions, &ids).into();
@@ -417,8 +417,8 @@ fn merge(directory: &Path, reporter: &Reporter) -> Result<(), Failure> {
 
 /// A key that a result lacks, without secrets.
 fn masked(missing: MissingKey, fleet: &MaskedFleet<'_>, minions: &MinionStream<'_>) -> MissingKey {
-    let of = (missing.minion.as_str(), missing.formula);
-    let error = fleet.redacted_error(&missing.error, of, minions);
+    let (id, formula) = (&missing.minion, missing.formula);
+    let error = fleet.redacted_error(&missing.error, id, formula, minions);
     MissingKey { error, ..missing }
 }
 

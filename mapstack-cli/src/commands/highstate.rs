@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mapstack::Error;
 use mapstack::value::{Map, Value};
 use mapstack_frontend::inputs::flags::SiteFlags;
-use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused};
+use mapstack_frontend::inputs::{Highstate as States, HighstateJob, Refused, RowsAndLow};
 use mapstack_report::left_out::{self, document};
 #[cfg(feature = "html")]
 use mapstack_report::page::{StatesOf, StatesPage};
@@ -197,7 +197,7 @@ fn list(
     id: &str,
     many: bool,
     states: &States<'_>,
-    made: (Vec<StateRow>, Vec<Value>),
+    made: RowsAndLow,
     reporter: &Reporter,
 ) -> Result<String, Failure> {
     let rows = rows_with_files(id, states, made, reporter)?;
@@ -209,7 +209,7 @@ fn list(
 fn rows_with_files(
     id: &str,
     states: &States<'_>,
-    (mut rows, low): (Vec<StateRow>, Vec<Value>),
+    RowsAndLow { mut rows, low }: RowsAndLow,
     reporter: &Reporter,
 ) -> Result<Vec<StateRow>, Failure> {
     let of_states = FilesOfStates {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueHint};
 use mapstack::Engine;
 use mapstack::loader::{Fetched, SaltPath, Snapshot};
-use mapstack_fleet::impact::QuestionSubject;
+use mapstack_fleet::impact::{AlsoSearched, QuestionSubject};
 use mapstack_fleet::{ByPillars, ByStates, Fleet, NamedSls, by_reason};
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, WorkFlags};
 use mapstack_frontend::inputs::{
@@ -235,7 +235,7 @@ fn reached(
     };
     let by = match is_later && pillars.is_some() {
         true => Configured::later(config),
-        false => (config, pillars.as_ref()).into(),
+        false => Configured::new(config, pillars.as_ref()),
     };
     let minions = MinionStream::of_work(input, &args.work, by, reporter)?;
     let ids = args.work.of(minions.ids());
@@ -252,10 +252,13 @@ fn reached(
     let by_states = followed
         .follows_states()
         .then(|| ByStates::new(&gatherer, sls));
-    let by = (by_pillars.as_ref(), by_states.as_ref());
-    let about = (followed.what, fleet, by);
+    let also = AlsoSearched {
+        pillars: by_pillars.as_ref(),
+        states: by_states.as_ref(),
+    };
     let (masking, pace) = (reporter.masking(), args.work.pace());
-    let impact = mapstack_fleet::Impact::of(about, &minions, &ids, pace, &masking);
+    let what = followed.what;
+    let impact = mapstack_fleet::Impact::of(what, fleet, also, &minions, &ids, pace, &masking);
     count_warnings(pillars.as_ref(), reporter)?;
     match impact.minions == 0 && impact.failed.is_empty() && !ids.is_empty() {
         true => {

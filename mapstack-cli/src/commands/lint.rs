@@ -123,15 +123,18 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
     if args.calls {
         return calls(args, linted, reporter);
     }
-    let how = (&levels(args)?, &schema(args, &linted)?);
-    let checks = Checks::of(args, &linted, how, reporter)?;
+    let options = CheckOptions {
+        levels: &levels(args)?,
+        schema: &schema(args, &linted)?,
+    };
+    let checks = Checks::of(args, &linted, options, reporter)?;
     let mut aside = lint::UncheckedSubjects {
         broken: checks.broken.clone(),
         unserved: linted.unserved(&args.site.files, &args.formulas)?,
         old: None,
     };
     let before = match &args.since {
-        Some(revision) => Some(EarlierFindings::at(revision, args, how, reporter)?),
+        Some(revision) => Some(EarlierFindings::at(revision, args, options, reporter)?),
         None => None,
     };
     let mut reports = checks.reports()?;
@@ -143,7 +146,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         }
         // A fix may uncover further findings, in files that the first look has kept.
         let linted = LintTargets::of(&args.formulas, &args.site, memory::limit, &NoWarnings)?;
-        reports = Checks::of(args, &linted, how, reporter)?.reports()?;
+        reports = Checks::of(args, &linted, options, reporter)?.reports()?;
         leave_out(&mut reports, before.as_ref(), &mut aside);
     }
     say_others(args, &linted, reporter)?;
@@ -162,8 +165,12 @@ fn explain(name: &str) -> Result<(), Failure> {
     ))
 }
 
-/// The levels of rules, and the schema.
-type LintOptions<'h> = (&'h Levels, &'h SchemaFrom);
+/// The options of all checks.
+#[derive(Clone, Copy)]
+struct CheckOptions<'h> {
+    levels: &'h Levels,
+    schema: &'h SchemaFrom,
+}
 
 /// The minions and their pillars, as far as they are known.
 struct Marks {
@@ -190,7 +197,7 @@ impl<'l> Checks<'l> {
     fn of(
         args: &'l Lint,
         linted: &'l LintTargets,
-        (levels, schema): LintOptions<'_>,
+        CheckOptions { levels, schema }: CheckOptions<'_>,
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
         let LintMinions {
@@ -266,13 +273,13 @@ impl EarlierFindings {
     fn at(
         revision: &str,
         args: &Lint,
-        how: LintOptions<'_>,
+        options: CheckOptions<'_>,
         reporter: &Reporter,
     ) -> Result<Self, Failure> {
         let paths = RevisionPaths::of(revision, &args.site.files)?;
         let linted = LintTargets::before(revision, &args.formulas, &args.site, memory::limit)?;
         let reports = match &linted {
-            Some(linted) => Checks::of(args, linted, how, reporter)?.reports()?,
+            Some(linted) => Checks::of(args, linted, options, reporter)?.reports()?,
             None => Vec::new(),
         };
         Ok(EarlierFindings { reports, paths })

@@ -10,7 +10,7 @@ use mapstack_expect::{
     RunDescription, Runs, Suite, missing, with_state,
 };
 use mapstack_frontend::inputs::flags::{Input, Layering, ResultFlags, ScopeFlags, WorkFlags};
-use mapstack_frontend::inputs::{InputError, Kwargs, MinionStream, Served, formulas};
+use mapstack_frontend::inputs::{Configured, InputError, Kwargs, MinionStream, Served, formulas};
 use mapstack_report::test::{self, TestReport};
 
 use crate::memory;
@@ -108,7 +108,7 @@ pub fn run(args: &Test, reporter: &Reporter) -> Result<(), Failure> {
     let minions = MinionStream::of_work(
         input,
         &args.work,
-        (config.as_ref(), pillars.as_ref()),
+        Configured::new(config.as_ref(), pillars.as_ref()),
         reporter,
     )?
     .selected(&engine, &args.work.target)?;

@@ -10,7 +10,7 @@ use super::order::OrderChange;
 use super::plan::StateName;
 use super::plans::{SharedPlan, StatePlans};
 use crate::departed::DepartedUse;
-use crate::failures::{ErrorTurn, turns};
+use crate::failures::{ErrorTurn, ErrorsOfState, turns};
 use crate::own::MinionNames;
 
 /// The plans of minions that share them, before and after a change.
@@ -72,8 +72,8 @@ impl StatesPair {
     ) -> Self {
         let [old, new] = &sides;
         let failures = turns(
-            (&old.errors, old.reads().map(|read| read.path)),
-            (&new.errors, new.reads().map(|read| read.path)),
+            ErrorsOfState::new(&old.errors, old.reads().map(|read| read.path)),
+            ErrorsOfState::new(&new.errors, new.reads().map(|read| read.path)),
         );
         let mut rest = match failures.is_empty() {
             true => compare(&old.plan, &new.plan),

@@ -144,7 +144,7 @@ impl<'e> StatePlans<'e> {
     }
 
     /// The plan of the states of an sls; nothing if it does not exist.
-    pub(crate) fn of_sls(&self, minion: &Minion, (saltenv, name): (&str, &str)) -> Arc<SharedPlan> {
+    pub(crate) fn of_sls(&self, minion: &Minion, saltenv: &str, name: &str) -> Arc<SharedPlan> {
         match self.gatherer.path(saltenv, name) {
             Some(_) => self.planned(
                 minion,
@@ -170,7 +170,7 @@ impl<'e> StatePlans<'e> {
             if covered.contains(run) {
                 continue;
             }
-            let plan = self.of_sls(minion, (&run.0, &run.1));
+            let plan = self.of_sls(minion, &run.0, &run.1);
             covered.extend(plan.sls());
             plans.add(Some(run.clone()), plan);
         }
@@ -178,7 +178,7 @@ impl<'e> StatePlans<'e> {
     }
 
     /// True if an sls exists.
-    pub(crate) fn has_sls(&self, (saltenv, name): (&str, &str)) -> bool {
+    pub(crate) fn has_sls(&self, saltenv: &str, name: &str) -> bool {
         self.gatherer.path(saltenv, name).is_some()
     }
 
@@ -245,13 +245,13 @@ impl<'e> StatePlans<'e> {
         &self,
         before: &Arc<SharedPlan>,
         minion: &Minion,
-        run: (&str, &str),
+        (saltenv, name): &(String, String),
         changed: Option<&ChangedFiles>,
     ) -> Arc<SharedPlan> {
-        let has_sls = self.has_sls(run);
+        let has_sls = self.has_sls(saltenv, name);
         match changed.filter(|changed| has_sls && self.stays(before, changed)) {
             Some(changed) => self.planned_after(before, minion, changed),
-            None => self.of_sls(minion, run),
+            None => self.of_sls(minion, saltenv, name),
         }
     }
 

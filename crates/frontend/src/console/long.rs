@@ -75,13 +75,21 @@ impl ProgressLine {
 /// The interval at which the line of [`shown_while`] changes.
 const FRAME: Duration = Duration::from_millis(100);
 
+/// A stage of some work, and its progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// The name.
+    pub name: String,
+    /// The number of things done.
+    pub done: usize,
+    /// The number of all things, if it is known.
+    pub total: Option<usize>,
+}
+
 /// Do some work, and show its progress on one line of a terminal, which is erased at the end.
-/// `now` gives what is being done, how much of it is, and of how much if that is known.
-pub fn shown_while<T>(
-    now: impl Fn() -> Option<(String, usize, Option<usize>)> + Sync,
-    work: impl FnOnce() -> T,
-) -> T {
-    line_while(|| now().map(|stage| in_a_line(&stage)), work)
+/// `now` gives the stage of the work.
+pub fn shown_while<T>(now: impl Fn() -> Option<Stage> + Sync, work: impl FnOnce() -> T) -> T {
+    line_while(|| now().map(|stage| stage.line()), work)
 }
 
 fn line_while<T>(line: impl Fn() -> Option<String> + Sync, work: impl FnOnce() -> T) -> T {
@@ -113,13 +121,14 @@ impl Drop for EndNotice<'_> {
     }
 }
 
-fn in_a_line((name, done, total): &(String, usize, Option<usize>)) -> String {
-    // A server's message must not control the terminal.
-    let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-    let total = total
-        .map(|total| format!(" of {total}"))
-        .unwrap_or_default();
-    format!("{name} {done}{total}")
+impl Stage {
+    fn line(&self) -> String {
+        // A server's message must not control the terminal.
+        let name = self.name.chars().filter(|c| !c.is_control()).take(60);
+        let name: String = name.collect();
+        let total = self.total.map(|total| format!(" of {total}"));
+        format!("{name} {}{}", self.done, total.unwrap_or_default())
+    }
 }
 
 #[cfg(test)]
@@ -128,10 +137,14 @@ mod tests {
 
     #[test]
     fn a_line_has_no_control_characters() {
-        let stage = ("a\x1b[31m\nb".to_owned(), 2, Some(3));
-        assert_eq!(in_a_line(&stage), "a[31mb 2 of 3");
+        let stage = |name: &str, done, total| Stage {
+            name: name.to_owned(),
+            done,
+            total,
+        };
+        assert_eq!(stage("a\x1b[31m\nb", 2, Some(3)).line(), "a[31mb 2 of 3");
         assert_eq!(
-            in_a_line(&("x".repeat(99), 1, None)),
+            stage(&"x".repeat(99), 1, None).line(),
             format!("{} 1", "x".repeat(60))
         );
     }

@@ -23,7 +23,7 @@ mod reporter;
 
 pub use failure::Failure;
 pub use left_out::{has_parts, left_out};
-pub use long::{INTERRUPTED, ProgressLine, interrupted, shown_while};
+pub use long::{INTERRUPTED, ProgressLine, Stage, interrupted, shown_while};
 pub use managed::FilesOfStates;
 pub use minions::{
     WrittenFormat, named_errors, not_read, report_minions, report_not_compared, report_reasons,

@@ -48,7 +48,7 @@ fn decrypt(call: &Call) -> Result<Value> {
         None => None,
     };
     let plain = KNOWN
-        .decrypted(&(home, message), gpg)
+        .decrypted(&Encrypted { home, message }, gpg)
         .map_err(|problem| CallError::new(format!("gpg cannot be run: {problem}")))?;
     let is_done = plain.is_some();
     if truth_or(bare, false) {
@@ -62,22 +62,27 @@ fn decrypt(call: &Call) -> Result<Value> {
     Ok(Value::Map(result.into_iter().collect()))
 }
 
-/// A home of gpg, and a message.
-type Question = (Option<String>, String);
+/// A message that gpg decrypts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Encrypted {
+    /// The home of gpg with the keys, if it is not the user's.
+    home: Option<String>,
+    message: String,
+}
 
 /// The bytes of a message; `None` if gpg cannot decrypt it, and an error if gpg cannot be run.
 type GpgAnswer = std::result::Result<Option<Arc<[u8]>>, String>;
 
 /// Ask gpg.
-fn gpg((home, message): &Question) -> GpgAnswer {
+fn gpg(encrypted: &Encrypted) -> GpgAnswer {
     let mut command = Command::new("gpg");
-    if let Some(home) = home {
+    if let Some(home) = &encrypted.home {
         command.args(["--homedir", home]);
     }
     // gpg must not ask for a passphrase.
     command.args(["--batch", "--no-tty", "--decrypt"]);
     let setting = ProcessSettings {
-        stdin: Some(message.clone().into_bytes()),
+        stdin: Some(encrypted.message.clone().into_bytes()),
         merged: false,
         time: TIME,
     };
@@ -101,15 +106,15 @@ const FAILURE: Duration = Duration::from_secs(20);
 /// An answer and when it was given, once there is one.
 type DatedAnswer = Arc<OnceLock<(GpgAnswer, Instant)>>;
 
-/// Answers by their questions. Each is asked once, however many threads want it.
+/// Answers by the messages. Each is asked once, however many threads want it.
 #[derive(Default)]
-struct GpgAnswers(Mutex<HashMap<Question, DatedAnswer>>);
+struct GpgAnswers(Mutex<HashMap<Encrypted, DatedAnswer>>);
 
 impl GpgAnswers {
     fn decrypted(
         &self,
-        question: &Question,
-        ask: impl FnOnce(&Question) -> GpgAnswer,
+        encrypted: &Encrypted,
+        ask: impl FnOnce(&Encrypted) -> GpgAnswer,
     ) -> GpgAnswer {
         let is_old = |kept: &DatedAnswer| {
             kept.get().is_some_and(|(answer, at)| {
@@ -118,12 +123,12 @@ impl GpgAnswers {
         };
         let kept = {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= MOST_KNOWN || known.get(question).is_some_and(is_old) {
+            if known.len() >= MOST_KNOWN || known.get(encrypted).is_some_and(is_old) {
                 known.clear();
             }
-            known.entry(question.clone()).or_default().clone()
+            known.entry(encrypted.clone()).or_default().clone()
         };
-        let (answer, _) = kept.get_or_init(|| (ask(question), Instant::now()));
+        let (answer, _) = kept.get_or_init(|| (ask(encrypted), Instant::now()));
         answer.clone()
     }
 }
@@ -138,7 +143,11 @@ mod tests {
     fn a_message_is_decrypted_once() {
         let (known, asked) = (GpgAnswers::default(), AtomicUsize::new(0));
         let ask = |message: &str| {
-            known.decrypted(&(None, message.into()), |(_, message)| {
+            let encrypted = Encrypted {
+                home: None,
+                message: message.into(),
+            };
+            known.decrypted(&encrypted, |Encrypted { message, .. }| {
                 asked.fetch_add(1, Ordering::Relaxed);
                 Ok((message != "b").then(|| message.as_bytes().into()))
             })

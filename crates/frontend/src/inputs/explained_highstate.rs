@@ -47,8 +47,13 @@ impl ExplainedHighstate {
         let high = gatherer.high(&session.minion, wanted(sls, &options));
         let high = high.with_usable_top()?;
         let settled = high.settled(&session.minion)?;
+        let context = IdContext {
+            gatherer: &gatherer,
+            session: &session,
+            high: &high,
+        };
         let asked = match asked {
-            Some(asked) => Some(found(asked, &settled.0, (&gatherer, &session, &high))?),
+            Some(asked) => Some(found(asked, &settled.states, &context)?),
             None => None,
         };
         let only = asked.as_ref().map(|(id, _)| id.clone());
@@ -83,13 +88,17 @@ impl ExplainedHighstate {
 }
 
 /// The facts and files in which an ID is found.
-type IdContext<'w> = (&'w Gatherer<'w>, &'w Session, &'w HighData);
+struct IdContext<'w> {
+    gatherer: &'w Gatherer<'w>,
+    session: &'w Session,
+    high: &'w HighData,
+}
 
 /// The ID at the start of a text, and the text after the colon that follows it. IDs can contain colons.
 fn found(
     asked: &str,
     states: &Value,
-    (gatherer, session, high): IdContext<'_>,
+    context: &IdContext<'_>,
 ) -> Result<(Key, Option<String>), Error> {
     let ids = states.as_map().into_iter().flatten().map(|(id, _)| id);
     let ids: Vec<&Key> = ids.filter(|id| !id.to_string().starts_with("__")).collect();
@@ -115,10 +124,10 @@ fn found(
             return Err(error.help(format!("ask for one of their IDs: {}", ids.join(", "))));
         }
     }
-    if let Some(error) = of_others(&|id| rest(id).is_some(), (gatherer, session, high)) {
+    if let Some(error) = of_others(&|id| rest(id).is_some(), context) {
         return Err(error);
     }
-    let minion = session.minion.id();
+    let minion = context.session.minion.id();
     let message = format!("no state of '{minion}' has the ID '{asked}'");
     let error = Error::new(ErrorKind::Lookup, message);
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
@@ -157,10 +166,12 @@ fn by_name(
 }
 
 /// An error about a state with the ID that the minion does not get, if it exists.
-fn of_others(
-    is_match: &dyn Fn(&str) -> bool,
-    (gatherer, session, high): IdContext<'_>,
-) -> Option<Error> {
+fn of_others(is_match: &dyn Fn(&str) -> bool, context: &IdContext<'_>) -> Option<Error> {
+    let IdContext {
+        gatherer,
+        session,
+        high,
+    } = *context;
     let id_of = |data: &Value| {
         let ids = data.as_map().into_iter().flatten().map(|(id, _)| id);
         let meant = ids.map(ToString::to_string).filter(|id| is_match(id));

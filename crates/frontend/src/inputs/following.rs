@@ -69,7 +69,7 @@ impl<'f> FollowedMinions<'f> {
         let now = watched.now()?;
         let mut states = watched.states([&now, &now])?;
         states.plan(&mut work.plan, work.given, &work.wanted)?;
-        let fleet = states.fleet_of(&now, (&work.plan, watched.compiling()))?;
+        let fleet = states.fleet_of(&now, &work.plan, watched.compiling())?;
         let fleet_state = FleetState::of(&fleet, work.minions, work.ids, work.pace);
         drop(fleet);
         if fleet_state.is_empty() && !work.ids.is_empty() {
@@ -142,7 +142,8 @@ impl<'f> FollowedMinions<'f> {
         let past = past_fleets(
             &self.past,
             states,
-            (&self.work.plan, self.watched.compiling()),
+            &self.work.plan,
+            self.watched.compiling(),
         )?;
         let past = past.iter().map(|(number, fleet)| {
             let past = Comparison::new(fleet, after).within(self.work.scope);
@@ -153,10 +154,13 @@ impl<'f> FollowedMinions<'f> {
             }
         });
         let past: Vec<Comparison<'_, '_>> = past.collect();
-        let work = (self.work.ids, self.work.pace);
-        let differences = self
-            .fleet_state
-            .advance(&comparison, &past, self.work.minions, work);
+        let differences = self.fleet_state.advance(
+            &comparison,
+            &past,
+            self.work.minions,
+            self.work.ids,
+            self.work.pace,
+        );
         let files = states.changed_paths().into_iter();
         Ok(FollowedChange {
             files: files.map(str::to_owned).collect(),
@@ -185,7 +189,7 @@ impl<'f> FollowedMinions<'f> {
         if names == before {
             return Ok(());
         }
-        let fleet = states.fleet_of(&self.now, (&self.work.plan, self.watched.compiling()))?;
+        let fleet = states.fleet_of(&self.now, &self.work.plan, self.watched.compiling())?;
         let renumbered = |index: usize| {
             // A formula of which other variables are compared has a second index.
             let name = before.get(index)?;
@@ -210,11 +214,12 @@ impl<'f> FollowedMinions<'f> {
 fn past_fleets<'s>(
     past: &'s [(usize, Arc<FilesState>)],
     states: &States,
-    work: (&Plan, Option<&Compiling>),
+    plan: &Plan,
+    compiling: Option<&Compiling>,
 ) -> Result<Vec<(usize, Fleet<'s>)>, Error> {
     let mut fleets = Vec::with_capacity(past.len());
     for (number, state) in past {
-        fleets.push((*number, states.fleet_of(state, work)?));
+        fleets.push((*number, states.fleet_of(state, plan, compiling)?));
     }
     Ok(fleets)
 }

@@ -131,6 +131,14 @@ impl HighstateJob {
     }
 }
 
+/// The states of a list, and their low data.
+pub struct RowsAndLow {
+    /// The rows.
+    pub rows: Vec<StateRow>,
+    /// The chunk of low data of each.
+    pub low: Vec<Value>,
+}
+
 /// The high data of a minion, from which the rest is made.
 pub struct Highstate<'s> {
     engine: &'s Engine,
@@ -248,12 +256,12 @@ impl Highstate<'_> {
     ///
     /// # Errors
     /// The faults for which Salt refuses the states.
-    pub fn rows_and_low(&self) -> Result<(Vec<StateRow>, Vec<Value>), Refused> {
+    pub fn rows_and_low(&self) -> Result<RowsAndLow, Refused> {
         let states = self.compiled(HighDataStage::Run)?;
         let places = self.places();
         let rows = states.iter().map(|state| row(&places, state)).collect();
         let low = low_data(states).map_err(|e| vec![e])?;
-        Ok((rows, low))
+        Ok(RowsAndLow { rows, low })
     }
 
     /// The low data of a run, chunk by chunk.

@@ -291,7 +291,7 @@ impl LintTargets {
         };
         let by = match self.pillars {
             Some(_) => Configured::later(config),
-            None => Configured::from((config, own.as_ref())),
+            None => Configured::new(config, own.as_ref()),
         };
         let minions = MinionStream::list_or_platforms(facts, target, by, &functions.stub, warn)?
             .selected(&self.engine, target)?;

@@ -102,7 +102,7 @@ pub use deployed::with_roots;
 pub use fleet_highstate::FleetHighstate;
 pub use following::{FollowedChange, FollowedMinions, FollowedWork};
 pub use functions::{MemoryOf, engine};
-pub use highstate::{Highstate, HighstateJob, unknown_file};
+pub use highstate::{Highstate, HighstateJob, RowsAndLow, unknown_file};
 pub use id::IdParser;
 pub use kwargs::Kwargs;
 pub use linted::{EstateStates, LintMinions, LintTargets};

@@ -30,6 +30,16 @@ pub struct Configured<'c> {
 }
 
 impl<'c> Configured<'c> {
+    /// Minions have the pillars that these compile, if they are not given with one.
+    #[must_use]
+    pub fn new(config: Option<&'c Config>, pillars: Option<&'c ConfiguredPillars>) -> Self {
+        Configured {
+            config,
+            pillars,
+            later: false,
+        }
+    }
+
     /// Minions get their pillars later, unless they are given with one.
     #[must_use]
     pub fn later(config: Option<&'c Config>) -> Self {
@@ -47,16 +57,6 @@ impl<'c> From<Option<&'c Config>> for Configured<'c> {
         Configured {
             config,
             ..Configured::default()
-        }
-    }
-}
-
-impl<'c> From<(Option<&'c Config>, Option<&'c ConfiguredPillars>)> for Configured<'c> {
-    fn from((config, pillars): (Option<&'c Config>, Option<&'c ConfiguredPillars>)) -> Self {
-        Configured {
-            config,
-            pillars,
-            later: false,
         }
     }
 }

@@ -140,7 +140,7 @@ impl Project {
             }
         }
         let estate = |(level, folders, layout): (usize, Folders, Layout)| {
-            let estate = Self::plain(&shown[level]).estate((&folders, &layout));
+            let estate = Self::plain(&shown[level]).estate(&folders, &layout);
             estate.map(Some)
         };
         match (found, nearest(has_formula), usual) {
@@ -195,13 +195,13 @@ impl Project {
         let folders = Folders::below(directory);
         let layout = Layout::of(&folders);
         match says || layout.has_top {
-            true => project.estate((&folders, &layout)),
+            true => project.estate(&folders, &layout),
             false => Ok(project),
         }
     }
 
     /// The same as an estate, with the roots that its file or its master's configuration says; others are found.
-    fn estate(mut self, (folders, layout): (&Folders, &Layout)) -> Result<Self, InputError> {
+    fn estate(mut self, folders: &Folders, layout: &Layout) -> Result<Self, InputError> {
         let mut layout = layout.clone();
         if self.given.has_pillar_roots {
             let of_pillar = |root: &Root| {

@@ -17,7 +17,7 @@ use crate::inputs::flags::{Input, ResultFlags};
 use crate::inputs::formulas;
 use crate::inputs::functions::{self, MemoryOf};
 use crate::inputs::minions::minion;
-use crate::inputs::pillars::ConfiguredPillars;
+use crate::inputs::pillars::{Configured, ConfiguredPillars};
 use crate::inputs::served::{Served, below};
 use crate::inputs::{InputError, WarningSink, deployed};
 
@@ -47,7 +47,11 @@ impl Session {
         let config = configuration::read(&input.files, input.facts.id.as_deref(), None, warn)?;
         let flags = input.engine_flags();
         let pillars = ConfiguredPillars::of(config.as_ref(), flags, memory, warn)?;
-        let minion = minion(input, (config.as_ref(), pillars.as_ref()).into(), warn)?;
+        let minion = minion(
+            input,
+            Configured::new(config.as_ref(), pillars.as_ref()),
+            warn,
+        )?;
         warn.knows(&minion);
         match &pillars {
             Some(pillars) => warn.warn_of(&pillars.take_warnings())?,

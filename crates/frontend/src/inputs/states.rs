@@ -275,7 +275,7 @@ impl States {
     ) -> Configured<'c> {
         match self.has_pillars() {
             true => Configured::later(config),
-            false => (config, now).into(),
+            false => Configured::new(config, now),
         }
     }
 
@@ -370,8 +370,8 @@ impl States {
         let compiling = self.pillars.as_ref().map(|compiled| &compiled.by);
         let [before, after] = self.states.each_ref();
         Ok([
-            self.fleet_of(before, (plan, compiling))?,
-            self.fleet_of(after, (plan, compiling))?,
+            self.fleet_of(before, plan, compiling)?,
+            self.fleet_of(after, plan, compiling)?,
         ])
     }
 
@@ -382,7 +382,8 @@ impl States {
     pub(crate) fn fleet_of<'s>(
         &self,
         state: &'s FilesState,
-        (plan, compiling): (&Plan, Option<&Compiling>),
+        plan: &Plan,
+        compiling: Option<&Compiling>,
     ) -> Result<Fleet<'s>, Error> {
         Ok(self.running(state.fleet(plan, compiling)?, &state.engine))
     }

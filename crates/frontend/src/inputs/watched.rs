@@ -86,7 +86,7 @@ impl<'i> WatchedDirectories<'i> {
     ) -> Configured<'c> {
         match self.has_pillars() {
             true => Configured::later(config),
-            false => (config, now).into(),
+            false => Configured::new(config, now),
         }
     }
 

@@ -83,8 +83,10 @@ pub struct MinionResult {
 pub fn write_fleet(
     fleet: &MaskedFleet<'_>,
     minions: &dyn Minions,
-    (ids, pace): (&[String], Pace),
-    (form, output): (&FleetForm, Box<dyn Output + '_>),
+    ids: &[String],
+    pace: Pace,
+    form: &FleetForm,
+    output: Box<dyn Output + '_>,
     goes_on: impl FnMut() -> bool,
 ) -> WrittenResults {
     std::thread::scope(|scope| {

@@ -11,6 +11,7 @@ use super::{place, position, through};
 use crate::module::Module;
 use crate::output::{Output, OutputOrigin, SourceMap};
 use crate::scope::{Context, Frame, ScopeChain};
+use crate::tracer::BoundName;
 use crate::vm::Vm;
 
 impl Vm<'_> {
@@ -104,7 +105,9 @@ impl Vm<'_> {
                 .get(there)
                 .unwrap_or_else(|| self.not_exported(module, there, span, frame));
             if let Some(tracer) = self.tracer {
-                tracer.imported((module.table(), there), (frame.table(), here), &found);
+                let variable = |table, name| BoundName { table, name };
+                let from = variable(module.table(), there);
+                tracer.imported(from, variable(frame.table(), here), &found);
             }
             frame.set(here, found);
         }

@@ -59,7 +59,7 @@ impl TracerState {
         if let (true, Some(claim)) = (begins, over.claim()) {
             under = whole(claim.layer, Value::map(), claim.at.clone());
         }
-        merged((&data(base), under), (&data(overlay), &over), options)
+        merged(&data(base), under, &data(overlay), &over, options)
     }
 
     fn flow(&mut self, flow: Flow<'_>) {

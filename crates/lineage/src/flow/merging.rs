@@ -6,38 +6,44 @@ use mapstack_value::{Key, Map, Value};
 use crate::tree::{Claim, HistoryStep, Node};
 
 /// The origins of the result of a merge.
-pub(crate) fn merged(base: (&Value, Node), overlay: (&Value, &Node), options: &Options) -> Node {
+pub(crate) fn merged(
+    base: &Value,
+    root: Node,
+    overlay: &Value,
+    origins: &Node,
+    options: &Options,
+) -> Node {
     // The function did the same merge, and reports only those that succeed.
-    let (value, root) = base;
-    over((value.clone(), root), overlay, options).1
+    over(base.clone(), root, overlay, origins, options).1
 }
 
 /// The result of a merge, if it succeeds, and its origins. A base that nothing else holds is not copied.
 pub(crate) fn over(
-    base: (Value, Node),
-    overlay: (&Value, &Node),
+    base: Value,
+    mut root: Node,
+    overlay: &Value,
+    origins: &Node,
     options: &Options,
 ) -> (Option<Value>, Node) {
-    let (value, mut root) = base;
     let mut merging = Merging {
         root: &mut root,
-        overlay: overlay.1,
+        overlay: origins,
     };
-    let value = merge_observed(value, overlay.0, options, &mut merging);
+    let value = merge_observed(base, overlay, options, &mut merging);
     (value.ok(), root)
 }
 
 /// A stack after one more file, by the strategies that the file names, and its origins.
-pub(crate) fn stacked(base: (Value, Node), overlay: (&Map, &Node)) -> (Value, Node) {
-    let (Value::Map(mut stack), mut root) = base else {
-        return base;
+pub(crate) fn stacked(base: Value, mut root: Node, overlay: &Map, origins: &Node) -> (Value, Node) {
+    let Value::Map(mut stack) = base else {
+        return (base, root);
     };
     let mut merging = Merging {
         root: &mut root,
-        overlay: overlay.1,
+        overlay: origins,
     };
     // A failing merge of the reference keeps what it merged so far.
-    let _ = stack::merge_into_observed(&mut stack, overlay.0, &mut merging);
+    let _ = stack::merge_into_observed(&mut stack, overlay, &mut merging);
     (stack.into(), root)
 }
 

@@ -2,7 +2,7 @@
 
 use mapstack_minion::Part;
 use mapstack_pyobject::{DictRef, Obj, TemplatePlace};
-use mapstack_salt_jinja::{Evaluated, Names, SourceMap, Table, Tracer, python};
+use mapstack_salt_jinja::{BoundName, Evaluated, Names, SourceMap, Table, Tracer, python};
 use mapstack_value::{Key, Str, Value};
 
 use super::documents::Document;
@@ -84,14 +84,14 @@ impl Tracer for ValueTracer {
         });
     }
 
-    fn imported(&self, (from, there): (Table, &Str), (to, here): (Table, &Str), value: &Obj) {
+    fn imported(&self, from: BoundName<'_>, to: BoundName<'_>, value: &Obj) {
         self.follow(|state| {
-            let known = state.variable(from, there, value);
+            let known = state.variable(from.table, from.name, value);
             let known = known.map(|node| Operand {
                 value: value.clone(),
                 node: Some(node),
             });
-            state.bind(to, here, value, known);
+            state.bind(to.table, to.name, value, known);
         });
     }
 

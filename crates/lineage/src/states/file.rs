@@ -4,8 +4,7 @@ use mapstack::Engine;
 use mapstack_diagnostic::Error;
 use mapstack_files::{Content, ContentMethod, ManagedFile, ManagedFiles};
 use mapstack_minion::{Minion, Part};
-use mapstack_states::HighData;
-use mapstack_states::compile::Refusal;
+use mapstack_states::{HighData, SettledStates};
 use mapstack_value::{Key, Map, Str, Value};
 use mapstack_yaml::{Limits, Mark, Marks, load_marked};
 
@@ -57,7 +56,7 @@ pub fn explain_file<'x>(
     engine: &'x Engine,
     minion: &'x Minion,
     high: &'x HighData,
-    settled: (Value, Vec<Refusal>),
+    settled: SettledStates,
     files: &ManagedFiles<'_>,
     file: &ManagedFile,
 ) -> Result<FileLines, Content> {

@@ -7,8 +7,8 @@ mod written;
 use mapstack::Engine;
 use mapstack_diagnostic::{Diagnostic, Place};
 use mapstack_minion::{FactPlaces, Minion};
-use mapstack_states::HighData;
 use mapstack_states::compile::Refusal;
+use mapstack_states::{HighData, SettledStates};
 use mapstack_value::{Key, Map, Value};
 
 pub use file::{FileLines, explain_file};
@@ -93,7 +93,7 @@ pub fn explain_states<'x>(
     engine: &'x Engine,
     minion: &'x Minion,
     high: &'x HighData,
-    settled: (Value, Vec<Refusal>),
+    settled: SettledStates,
     only: &[Key],
 ) -> ExplainedStates {
     StatesExplainer::new(engine, minion, high, settled).states(only)
@@ -116,7 +116,7 @@ impl<'x> StatesExplainer<'x> {
         engine: &'x Engine,
         minion: &'x Minion,
         high: &'x HighData,
-        (states, refusals): (Value, Vec<Refusal>),
+        SettledStates { states, refusals }: SettledStates,
     ) -> Self {
         StatesExplainer {
             engine,

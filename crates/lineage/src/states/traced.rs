@@ -8,7 +8,7 @@ use mapstack::{Engine, Run, Text};
 use mapstack_diagnostic::{Diagnostic, Error, ErrorKind, Place};
 use mapstack_files::ContentMethod;
 use mapstack_minion::{Minion, Part};
-use mapstack_states::{GotSls, HighData, Top};
+use mapstack_states::{GotSls, HighData, IncludingSls, Top, included};
 use mapstack_value::pytext::Fnmatch;
 use mapstack_value::{Key, Str, Value};
 
@@ -341,7 +341,13 @@ impl Includes {
             _ => None,
         };
         for (index, entry) in entries.into_iter().flatten().enumerate() {
-            let named = mapstack_states::included((&sls.name, &sls.path), entry);
+            let named = included(
+                IncludingSls {
+                    name: &sls.name,
+                    path: &sls.path,
+                },
+                entry,
+            );
             let Some((_, name)) = named else { continue };
             if name.contains(['*', '?', '[']) {
                 includes.patterns.push((index, Fnmatch::new(&name)));

@@ -71,9 +71,11 @@ pub(crate) struct ExaminedTarget {
 
 impl ExaminedPillar {
     pub fn of(
-        (master, engine): (&Master, &Engine),
+        master: &Master,
+        engine: &Engine,
         minion: &Minion,
-        (policy, schema): (&Policy, Option<&Schema>),
+        policy: &Policy,
+        schema: Option<&Schema>,
     ) -> Self {
         let id = minion.id().to_string();
         let whole = match master.explain(engine, minion, &PillarRequest::of(minion)) {

@@ -230,8 +230,9 @@ impl<'m> PillarLinter<'m> {
         found: &mut PillarFindings<'_>,
     ) -> Result<(), Error> {
         // Values of the pillar are masked when they are reported.
-        let how = (self.engine.policy(), schema);
-        let work = |minion: &Minion| ExaminedPillar::of((self.master, self.engine), minion, how);
+        let (master, engine) = (self.master, self.engine);
+        let work =
+            |minion: &Minion| ExaminedPillar::of(master, engine, minion, engine.policy(), schema);
         std::thread::scope(|scope| {
             let all = ordered(scope, minions.iter(), Pace::default(), work);
             for (minion, examined) in minions.iter().zip(all) {

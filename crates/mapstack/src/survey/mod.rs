@@ -333,15 +333,15 @@ impl TemplateWalk<'_> {
                 with_context,
             } => {
                 let names = names.iter().map(|(name, _)| name.clone()).collect();
-                self.import((from, names, None), *with_context, stmt.span);
+                self.import(from, names, None, *with_context, stmt.span);
             }
             StmtKind::Import {
                 template: from,
                 with_context,
                 target,
             } => {
-                let module = (from, Vec::new(), Some(target.clone()));
-                self.import(module, *with_context, stmt.span);
+                let module = Some(target.clone());
+                self.import(from, Vec::new(), module, *with_context, stmt.span);
             }
             StmtKind::Include {
                 template,
@@ -365,7 +365,9 @@ impl TemplateWalk<'_> {
 
     fn import(
         &mut self,
-        (from, names, module): (&Expr, Vec<Str>, Option<Str>),
+        from: &Expr,
+        names: Vec<Str>,
+        module: Option<Str>,
         with_context: bool,
         span: Span,
     ) {

@@ -32,7 +32,7 @@ fn load(
     date_of: PyObjectRef,
     vm: &VirtualMachine,
 ) -> PyResult {
-    loaded(&text, (salt, many), &date_of, vm)
+    loaded(&text, salt, many, &date_of, vm)
 }
 
 #[expect(
@@ -47,7 +47,8 @@ fn print(data: PyObjectRef, dialect: String, options: Vec<usize>, vm: &VirtualMa
 /// message follows, with its line and column.
 fn loaded(
     text: &str,
-    (salt, many): (bool, bool),
+    salt: bool,
+    many: bool,
     date_of: &PyObjectRef,
     vm: &VirtualMachine,
 ) -> PyResult {

@@ -67,8 +67,8 @@ impl ReclassSettings {
             override_prefix: text(given, "dict_key_override_prefix", "~")?,
             constant_prefix: text(given, "dict_key_constant_prefix", "=")?,
             escape: text(given, "escape_character", "\\")?,
-            reference: pair(given, "reference_sentinels", ("${", "}"))?,
-            export: pair(given, "export_sentinels", ("$[", "]"))?,
+            reference: sentinels(given, "reference_sentinels", "${", "}")?,
+            export: sentinels(given, "export_sentinels", "$[", "]")?,
             strict_constants: on("strict_constant_parameters", true),
             may_miss: on("ignore_class_notfound", false).then_some(may_miss),
             warns_of_missing: on("ignore_class_notfound_warning", true),
@@ -94,9 +94,10 @@ fn text(given: &Map, name: &str, usual: &str) -> Result<String, String> {
     }
 }
 
-fn pair(given: &Map, name: &str, usual: (&str, &str)) -> Result<(String, String), String> {
+/// The texts that open and close a reference; without a setting, the usual ones.
+fn sentinels(given: &Map, name: &str, open: &str, close: &str) -> Result<(String, String), String> {
     let texts = match given.get(name) {
-        None => return Ok((usual.0.into(), usual.1.into())),
+        None => return Ok((open.into(), close.into())),
         Some(Value::List(items)) => items
             .iter()
             .filter_map(Value::as_str)
