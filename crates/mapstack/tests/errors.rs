@@ -36,6 +36,8 @@ const ERRORS: &[Case] = &[
         ]),
     // The shape of data sources
     ("source-is-a-list", &[(DEFAULTS, b"# ports\n- 80\n- 443\n")]),
+    ("source-is-a-list-behind-a-mark", &[(DEFAULTS, b"# c\n---\n- a\n")]),
+    ("source-has-data-beside-its-values", &[(DEFAULTS, b"values:\n  a: 1\nstrategy: smart\nx_y: 1\n")]),
     ("source-has-an-unknown-key", &[(DEFAULTS, b"strategy: smart\nvaleus:\n  port: 80\n")]),
     ("source-has-a-number-as-key", &[(DEFAULTS, b"values: {}\n5: x\n")]),
     ("source-is-empty", &[(DEFAULTS, b"")]),

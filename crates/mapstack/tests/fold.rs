@@ -150,39 +150,6 @@ fn a_formula_without_files_is_a_warning() {
 }
 
 #[test]
-fn a_layer_that_is_not_one_is_refused_at_its_place() {
-    for (text, expected) in [
-        (
-            "",
-            "the data source is empty; it must be a mapping with `values:`\nf/parameters/defaults.yaml:1:1",
-        ),
-        (
-            "# c\n\n---\n",
-            "the data source is empty; it must be a mapping with `values:`\nf/parameters/defaults.yaml:1:1",
-        ),
-        (
-            "# c\n---\n- a\n",
-            "the data source holds a list; it must be a mapping with `values:`\nf/parameters/defaults.yaml:3:1",
-        ),
-        (
-            "{# c #}\n",
-            "the data source is empty after its template ran; it must be a mapping with `values:`\nf/parameters/defaults.yaml:1:1",
-        ),
-        (
-            "values: {}\nvalue: 1\n",
-            "'value' is not a key of a data source: only values, strategy and merge_lists are\nf/parameters/defaults.yaml:2:1\ndid you mean 'values'?",
-        ),
-        (
-            "values:\n  a: 1\nstrategy: smart\nx_y: 1\n",
-            "'x_y' is not a key of a data source: only values, strategy and merge_lists are\nf/parameters/defaults.yaml:4:1\nconfiguration goes below `values:`",
-        ),
-    ] {
-        let said = refused(&[("f/parameters/defaults.yaml", text)], "{}");
-        assert!(said.starts_with(expected), "{text:?}: {said}");
-    }
-}
-
-#[test]
 fn values_that_cannot_be_merged_are_refused_at_their_place() {
     let files = [
         LAYER,
@@ -193,16 +160,6 @@ fn values_that_cannot_be_merged_are_refused_at_their_place() {
     ];
     let said = refused(&files, "{}");
     assert!(said.contains("f/parameters/os/Debian.yaml:3:"), "{said}");
-}
-
-#[test]
-fn a_strategy_that_does_not_exist_is_a_warning() {
-    let file = (
-        "f/parameters/defaults.yaml",
-        "strategy: recurs\nvalues: {a: 1}\n",
-    );
-    let (_, warned) = data(&[file], "{}");
-    assert!(warned.contains("did you mean 'recurse'?"), "{warned}");
 }
 
 #[test]
