@@ -17,7 +17,7 @@ fn validator(verb: &str) -> jsonschema::Validator {
 
 /// Output of a verb that other tests have recorded: a document, or lines of them.
 fn recorded(path: &str) -> Vec<Value> {
-    let path = repository().join("mapstack-cli/tests/snapshots").join(path);
+    let path = repository().join("mapstack-cli/tests").join(path);
     let text = fs::read_to_string(&path).unwrap();
     let parsed = |text: &str| serde_json::from_str(text).unwrap();
     if path.extension().is_some_and(|ending| ending == "json") {
@@ -127,9 +127,9 @@ const ALL: &[Samples] = &[
     Samples {
         verb: "diff",
         recorded: &[
-            "diff/changes.json",
-            "diff_pillars/changes.json",
-            "diff_states/changes.json",
+            "snapshots/diff/changes.json",
+            "snapshots/diff_pillars/changes.json",
+            "snapshots/diff_states/changes.json",
         ],
         printed: &[Printed {
             files: &[
@@ -149,7 +149,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "lint",
-        recorded: &["lint/findings.json", "lint/pillar.json"],
+        recorded: &["snapshots/lint/findings.json", "snapshots/lint/pillar.json"],
         printed: &[Printed {
             files: &[
                 ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
@@ -166,16 +166,16 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "test",
-        recorded: &["test/all.json"],
+        recorded: &["snapshots/test/all.json"],
         printed: &[],
         elsewhere: &[],
     },
     Samples {
         verb: "impact",
         recorded: &[
-            "impact/port.json",
-            "impact/files.json",
-            "impact/refused.json",
+            "snapshots/impact/port.json",
+            "snapshots/impact/files.json",
+            "snapshots/impact/refused.json",
         ],
         printed: &[Printed {
             files: &[
@@ -201,7 +201,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "sources",
-        recorded: &["sources/bsd1.json"],
+        recorded: &["snapshots/sources/bsd1.json"],
         printed: &[Printed {
             files: &[
                 ("r/f/parameters/defaults.yaml", "values: {}\n"),
@@ -216,7 +216,10 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "explain",
-        recorded: &["explain_pillar/rows.json", "explain/account.json"],
+        recorded: &[
+            "snapshots/explain_pillar/rows.json",
+            "snapshots/explain/account.json",
+        ],
         printed: &[],
         elsewhere: &[
             "built_in",
@@ -289,7 +292,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "trace",
-        recorded: &["pillar/trace.json"],
+        recorded: &["snapshots/pillar/trace.json"],
         printed: &[Printed {
             files: &[
                 (
@@ -307,7 +310,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "calls",
-        recorded: &["lint/calls.json"],
+        recorded: &["snapshots/lint/calls.json"],
         printed: &[],
         elsewhere: &[],
     },
@@ -331,16 +334,16 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "config",
-        recorded: &["config/set.json"],
+        recorded: &["snapshots/config/set.json"],
         printed: &[],
         elsewhere: &[],
     },
     Samples {
         verb: "fleet",
         recorded: &[
-            "fleet/jsonl.txt",
-            "fleet/get-jsonl.txt",
-            "fleet/count-jsonl.txt",
+            "snapshots/fleet/jsonl.txt",
+            "snapshots/fleet/get-jsonl.txt",
+            "snapshots/fleet/count-jsonl.txt",
         ],
         printed: &[],
         elsewhere: &[],
