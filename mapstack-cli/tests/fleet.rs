@@ -1,10 +1,9 @@
 //! `mapstack fleet`: many minions at once, in order, whatever happens to some of them.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use crate::common::{Ran, Tree, assert_snapshot, command, run, run_line};
+use crate::common::{Ran, Tree, command, run};
 
 /// A formula whose values differ by grains, one whose template never ends on one minion, and minions of which one is
 /// broken.
@@ -42,97 +41,6 @@ fn text(ran: &Ran) -> String {
         ran.stdout,
         ran.stderr
     )
-}
-
-#[test]
-fn every_form_of_output() {
-    let tree = tree();
-    let cases: [(&str, &[&str]); 9] = [
-        ("jsonl", &["ntp", "loop"]),
-        ("json", &["ntp", "loop", "-o", "json"]),
-        ("yaml", &["ntp", "loop", "-o", "yaml"]),
-        (
-            "get",
-            &[
-                "ntp", "loop", "--get", "server", "--get", "nested", "--get", "tabs",
-            ],
-        ),
-        (
-            "get-jsonl",
-            &[
-                "ntp",
-                "--get",
-                "server",
-                "--get",
-                "nested:list:1",
-                "-o",
-                "jsonl",
-            ],
-        ),
-        ("count", &["ntp", "loop", "--count", "nested"]),
-        ("count-jsonl", &["ntp", "--count", "server", "-o", "jsonl"]),
-        (
-            "select",
-            &[
-                "ntp",
-                "--select",
-                "grains.os == 'Arch' and 'web' not in grains.roles",
-                "-o",
-                "json",
-            ],
-        ),
-        (
-            "select-fails",
-            &["ntp", "--select", "grains.roles[0] == 'web'", "-o", "json"],
-        ),
-    ];
-    for (name, line) in cases {
-        assert_snapshot(&format!("fleet/{name}.txt"), &text(&fleet(&tree, line)));
-    }
-}
-
-#[test]
-fn what_cannot_be_meant_is_wrong_usage() {
-    let tree = tree();
-    let mut all = String::new();
-    let lines: [&[&str]; 8] = [
-        &["ntp", "--select", "grains.os = 'Arch'"],
-        &["ntp", "--select", "true %}{{ 1 }}{% if true"],
-        &["ntp", "--shard", "5/4"],
-        &["ntp", "-o", "text"],
-        &["ntp", "--get", "x", "-o", "yaml"],
-        &["ntp", "--directory", "out", "-o", "jsonl"],
-        &["ntp", "--minion-glob", "cache*"],
-        &["ntp", "--jobs", "0"],
-    ];
-    for line in lines {
-        all += &format!("$ {}\n{}\n", line.join(" "), text(&fleet(&tree, line)));
-    }
-    assert_snapshot("fleet/usage.txt", &all);
-}
-
-#[test]
-fn a_directory_has_a_file_for_each_minion_that_has_a_result() {
-    let tree = tree();
-    tree.write("out/db1.yaml", b"ntp: {old: yes}\n");
-    let ran = fleet(&tree, &["ntp", "loop", "--directory", "out"]);
-    assert_eq!((ran.status, &*ran.stdout), (Some(1), ""), "{}", ran.stderr);
-    let files: BTreeSet<String> = std::fs::read_dir(tree.path().join("out"))
-        .unwrap()
-        .map(|f| f.unwrap().file_name().into_string().unwrap())
-        .collect();
-    // A broken minion's file is removed, and no half-written file is left.
-    assert_eq!(
-        files,
-        ["db2.yaml", "web1.yaml", "web2.yaml", "web3.yaml"]
-            .map(String::from)
-            .into()
-    );
-    let web3 = std::fs::read_to_string(tree.path().join("out/web3.yaml")).unwrap();
-    assert!(
-        web3.starts_with("ntp:\n") && !web3.contains("loop:"),
-        "{web3}"
-    );
 }
 
 #[test]
@@ -249,45 +157,6 @@ fn parts_are_merged_to_what_one_run_prints() {
     );
 }
 
-#[test]
-fn warnings_are_reported_once_and_strict_makes_them_failures() {
-    let tree = tree();
-    tree.write(
-        "root/odd/parameters/defaults.yaml",
-        b"strategy: smrat\nvalues: {a: 1}\n",
-    );
-    let ran = fleet(&tree, &["odd", "--minion-glob", "web*", "--count", "a"]);
-    assert_eq!(
-        (ran.status, ran.stderr.matches("warning:").count()),
-        (Some(0), 1),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.contains("for odd on web1, web2, web3"),
-        "{}",
-        ran.stderr
-    );
-    let ran = fleet(
-        &tree,
-        &[
-            "odd",
-            "ntp",
-            "--minion-glob",
-            "web*",
-            "--count",
-            "a",
-            "--strict",
-        ],
-    );
-    assert_eq!(ran.status, Some(1));
-    assert!(
-        ran.stderr.contains("3 of 3 minions failed"),
-        "{}",
-        ran.stderr
-    );
-}
-
 /// Many minions, each of which takes a while.
 fn slow(minions: usize, turns: usize) -> Tree {
     let layer =
@@ -393,61 +262,4 @@ fn an_interruption_loses_nothing_that_was_finished() {
             done.len()
         )
     );
-}
-
-#[test]
-fn a_table_without_any_of_its_keys_is_not_printed() {
-    let tree = Tree::new(&[("r/f/parameters/defaults.yaml", "values: {a: 1}\n")]);
-    let fleet = |keys: &str| {
-        let line = format!("fleet f --root r --platform debian-12,arch {keys}");
-        run_line(tree.path(), &line)
-    };
-    let nothing = fleet("--get b --get c");
-    assert_eq!((nothing.status, &*nothing.stdout), (Some(1), ""));
-    assert!(
-        nothing.stderr.contains("nothing under 'b'"),
-        "{}",
-        nothing.stderr
-    );
-    let some = fleet("--get a --get c");
-    assert_eq!(some.status, Some(1));
-    assert_eq!(some.stdout, "minion\tf:a\tf:c\ndebian-12\t1\t\narch\t1\t\n");
-}
-
-#[test]
-fn the_pillar_is_masked_where_that_is_asked_for() {
-    let tree = Tree::new(&[
-        (
-            "web/parameters/defaults.yaml",
-            "values: {port: 80, pin: 1}\n",
-        ),
-        (
-            "minions.yaml",
-            "id: a\npillar: {web: {pin: 4711, motd: hello}}\n---\nid: b\npillar: {web: {pin: 4712}}\n",
-        ),
-    ]);
-    let line = "fleet web --root . --minions minions.yaml";
-    for (rest, shown) in [
-        ("--get port --get pin", "a\t80\t4711\nb\t80\t4712\n"),
-        (
-            "--get port --get pin --mask pillar",
-            "a\t80\t<secret>\nb\t80\t<secret>\n",
-        ),
-        (
-            "--mask pillar",
-            "\"data\": {\"port\": 80, \"pin\": \"<secret>\", \"motd\": \"<secret>\"",
-        ),
-        (
-            "--mask pillar --show-secrets",
-            "\"pin\": 4711, \"motd\": \"hello\"",
-        ),
-    ] {
-        let ran = run_line(tree.path(), &format!("{line} {rest}"));
-        assert!(
-            ran.stdout.contains(shown),
-            "{rest}: {}{}",
-            ran.stdout,
-            ran.stderr
-        );
-    }
 }

@@ -2,9 +2,10 @@
 
 #![cfg(all(unix, feature = "git"))]
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Tree, assert_line, assert_snapshot, git, repository, run, run_line};
+use crate::common::{assert_snapshot, repository, run, run_line};
 use mapstack::value::{Value, json};
 use tempfile::TempDir;
 
@@ -26,9 +27,16 @@ fn built() -> TempDir {
 }
 
 #[test]
-fn the_example_has_the_answers_of_salt() {
+fn the_example_is_read_compared_and_answered_as_by_salt() {
     let home = built();
     let top = home.path().join("top");
+    assert_answers_of_salt(&top);
+    assert_documented_order(&top);
+    assert_remotes_are_compared(&top);
+    assert_errors_are_reported(&top);
+}
+
+fn assert_answers_of_salt(top: &Path) {
     let records = json::loads(include_str!("data/gitfs_example.json")).unwrap();
     let records = records.as_list().unwrap();
     assert!(!records.is_empty());
@@ -40,7 +48,7 @@ fn the_example_has_the_answers_of_salt() {
         let config = format!("--config=etc/{configuration}/master");
         let id = format!("--id={minion}");
         let ran = run(
-            &top,
+            top,
             &[
                 "data",
                 &formula,
@@ -65,12 +73,11 @@ fn the_example_has_the_answers_of_salt() {
     }
 }
 
-#[test]
-fn files_are_found_in_the_documented_order() {
-    let home = built();
-    let top = home.path().join("top").display().to_string();
+/// Files are found in the documented order.
+fn assert_documented_order(at: &Path) {
+    let top = at.display().to_string();
     let shown = |line: &str| {
-        let ran = run_line(&home.path().join("top"), line);
+        let ran = run_line(at, line);
         assert_eq!((ran.status, &*ran.stderr), (Some(0), ""), "{line}");
         ran.stdout.replace(&top, "<TOP>")
     };
@@ -89,103 +96,26 @@ fn files_are_found_in_the_documented_order() {
     );
 }
 
-#[test]
-fn formulas_of_remotes_are_compared() {
-    let home = built();
+/// Formulas of remotes are compared.
+fn assert_remotes_are_compared(top: &Path) {
     let line = "diff --config etc/salt/master --minions minions --from worktree --to worktree";
-    let ran = run_line(&home.path().join("top"), line);
+    let ran = run_line(top, line);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("TEMPLATE"), "{}", ran.stdout);
     let named = line.replace("diff", "diff TEMPLATE");
-    let ran = run_line(&home.path().join("top"), &named);
+    let ran = run_line(top, &named);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
-#[test]
-fn errors_of_a_repository_are_reported() {
-    let home = built();
-    let top = home.path().join("top");
+/// A repository that is damaged, and then gone, is named.
+fn assert_errors_are_reported(top: &Path) {
     let line = "data openssh --config etc/salt/master --minions minions --id other.example.com";
     std::fs::remove_dir_all(top.join("git/openssh-formula/.git/refs")).unwrap();
-    let ran = run_line(&top, line);
+    let ran = run_line(top, line);
     assert_eq!(ran.status, Some(1));
     assert!(ran.stderr.contains("openssh-formula"), "{}", ran.stderr);
     std::fs::remove_dir_all(top.join("git/openssh-formula")).unwrap();
-    let ran = run_line(&top, line);
+    let ran = run_line(top, line);
     assert_eq!(ran.status, Some(1));
     assert!(ran.stderr.contains("openssh-formula"), "{}", ran.stderr);
-}
-
-/// A repository with an sls of a pillar, and with a top file in one folder.
-fn with_pillar() -> Tree {
-    let tree = Tree::new(&[
-        ("git/plain/a.sls", "a: 1\n"),
-        ("git/full/top.sls", "base: {'*': [a]}\n"),
-        ("git/full/a.sls", "a: 1\n"),
-    ]);
-    let at = tree.path().join("git");
-    git(&at, &["init", "-q", "-b", "master"]);
-    git(&at, &["add", "."]);
-    git(&at, &["commit", "-q", "-m", "one"]);
-    tree
-}
-
-#[test]
-fn a_pillar_of_git_alone_is_compiled_and_checked() {
-    let tree = with_pillar();
-    let url = format!("file://{}/git", tree.path().display());
-    let of = "--config master --config-kind master --platform debian-12";
-    for (remotes, out, said) in [
-        (
-            format!("[{{master {url}: [{{root: full}}]}}]"),
-            "a: 1",
-            None,
-        ),
-        (
-            format!("[{{master {url}: [{{root: plain}}]}}]"),
-            "{}",
-            Some("@master:plain has no top.sls"),
-        ),
-        (
-            format!("[{{master {url}: [{{root: nope}}]}}]"),
-            "{}",
-            Some("@master:nope, so it is left out"),
-        ),
-        (
-            format!("['dev {url}']"),
-            "{}",
-            Some("@dev, so it is left out"),
-        ),
-        (
-            "[]".to_owned(),
-            "{}",
-            Some("the external pillar `git` has no remotes"),
-        ),
-    ] {
-        let master = format!("ext_pillar: [{{git: {remotes}}}]\n");
-        tree.write("master", master.as_bytes());
-        let err = said.unwrap_or_default();
-        assert_line(tree.path(), &format!("pillar --id web1 {of}"), 0, out, err);
-        let out = said.unwrap_or_default();
-        assert_line(
-            tree.path(),
-            &format!("lint pillar {of}"),
-            0,
-            out,
-            "in the pillar",
-        );
-    }
-}
-
-#[test]
-fn a_remote_that_hides_all_it_has_is_named() {
-    let tree = with_pillar();
-    let url = format!("file://{}/git", tree.path().display());
-    tree.write(
-        "master",
-        format!("fileserver_backend: [gitfs]\ngitfs_saltenv_whitelist: [prod]\ngitfs_remotes: ['{url}']\n").as_bytes(),
-    );
-    let line = "render salt://full/a.sls --config master --platform debian-12";
-    let err = "`saltenv_whitelist` and `saltenv_blacklist` hide all its saltenvs";
-    assert_line(tree.path(), line, 1, "", err);
 }

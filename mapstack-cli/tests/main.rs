@@ -2,29 +2,25 @@
 
 mod common;
 
+#[cfg(unix)]
+mod cases;
 mod config;
+#[cfg(unix)]
+mod console;
 mod convert;
 mod definitions;
-mod deployed;
-mod diff;
 mod diff_pillars;
-mod diff_stacks;
-mod diff_states;
 mod estate;
-mod examples;
 mod explain;
 mod explain_pillar;
 mod fetch;
-mod file;
 mod fleet;
 mod functions;
 mod gitfs;
-mod highstate;
 mod hostile;
 mod impact;
 mod limits;
 mod lint;
-mod map;
 mod messages;
 mod minions;
 mod pillar;

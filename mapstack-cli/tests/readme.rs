@@ -4,100 +4,35 @@ use std::path::Path;
 
 #[cfg(feature = "git")]
 use crate::common::{Tree, git};
-use crate::common::{repository, run};
-use snapbox::Assert;
-
-/// A command of a `console` block, and the output shown below it.
-pub struct Shown {
-    file: &'static str,
-    line: usize,
-    pub command: String,
-    output: String,
-}
-
-impl Shown {
-    /// The command printed what is shown, apart from what `same` makes equal. A line of dots is any lines.
-    pub fn assert_output(&self, printed: &str, same: impl Fn(&str) -> String) {
-        let place = format!("{}:{}", self.file, self.line);
-        let (printed, shown) = (same(printed), same(&self.output));
-        let compared = Assert::new().normalize_paths(false);
-        if let Err(e) = compared.try_eq(Some(&place), printed.into(), shown.into()) {
-            panic!("{e}");
-        }
-    }
-}
-
+use crate::common::{repository, shell};
+use crate::console::{Document, Readers, printed};
 /// The documents whose commands are run.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/tour.md"];
+const DOCUMENTS: [(&str, usize); 2] = [("README.md", 1), ("docs/tour.md", 20)];
 
-/// The commands of a document.
-pub fn shown(file: &'static str) -> Vec<Shown> {
-    let text = std::fs::read_to_string(repository().join(file)).unwrap();
-    let mut all: Vec<Shown> = Vec::new();
-    let mut inside = false;
-    for (index, line) in text.lines().enumerate() {
-        match line {
-            "```console" => inside = true,
-            "```" => inside = false,
-            _ if !inside => {}
-            _ => match line.strip_prefix("$ ") {
-                Some(command) => {
-                    all.push(Shown {
-                        file,
-                        line: index + 1,
-                        command: command.into(),
-                        output: String::new(),
-                    });
-                }
-                None => {
-                    let last = all
-                        .last_mut()
-                        .expect("a console block starts with a command");
-                    last.output.push_str(line);
-                    last.output.push('\n');
-                }
-            },
-        }
+/// The commands of a document print what is shown, apart from what `same` makes equal; `least` is their number at least.
+fn assert_prints(file: &str, least: usize, directory: &Path, same: fn(&str) -> String) {
+    let document = Document::read(&repository().join(file));
+    let mut count = 0;
+    for shown in document.commands() {
+        count += 1;
+        assert!(
+            !document.output(shown).is_empty(),
+            "{file}: no output shown for {}",
+            shown.command
+        );
+        let printed = printed(directory, &shown.command, Readers::Users);
+        document
+            .check(shown, &printed, same)
+            .unwrap_or_else(|e| panic!("{e}"));
     }
-    all
-}
-
-/// The arguments after the command's name, single quotes taken off.
-fn arguments(command: &str) -> Vec<String> {
-    let rest = command
-        .strip_prefix("mapstack ")
-        .or_else(|| command.strip_prefix("cargo run -p mapstack-cli -- "))
-        .unwrap_or_else(|| panic!("no command of ours: {command}"));
-    let mut words = Vec::new();
-    for (index, piece) in rest.split('\'').enumerate() {
-        match index % 2 {
-            0 => words.extend(piece.split_whitespace().map(String::from)),
-            _ => words.push(piece.to_string()),
-        }
-    }
-    words
+    assert!(count >= least, "{file}: only {count} commands found");
 }
 
 #[test]
 fn documents_show_what_the_command_prints() {
-    let all: Vec<Shown> = DOCUMENTS.into_iter().flat_map(shown).collect();
-    assert!(all.len() >= 10, "only {} commands found", all.len());
-    for one in all {
-        assert_prints(&one, &repository(), str::to_owned);
+    for (file, least) in DOCUMENTS {
+        assert_prints(file, least, &repository(), str::to_owned);
     }
-}
-
-/// The command prints what is shown, apart from what `same` makes equal.
-fn assert_prints(shown: &Shown, directory: &Path, same: impl Fn(&str) -> String) {
-    let ran = run(directory, &arguments(&shown.command));
-    assert!(
-        !shown.output.is_empty(),
-        "{}:{}: no output shown for {}",
-        shown.file,
-        shown.line,
-        shown.command
-    );
-    shown.assert_output(&format!("{}{}", ran.stdout, ran.stderr), same);
 }
 
 /// The document about a change shows it, and is run in a repository with a commit before and after it.
@@ -120,11 +55,7 @@ fn the_change_of_a_pillar_does_what_its_document_shows() {
     tree.write("change.diff", change.as_bytes());
     git(tree.path(), &["apply", "change.diff"]);
     commit("--message=after");
-    let all = shown(FILE);
-    assert!(all.len() >= 3, "only {} commands found", all.len());
-    for one in all {
-        assert_prints(&one, tree.path(), without_hashes);
-    }
+    assert_prints(FILE, 3, tree.path(), without_hashes);
 }
 
 /// A text without the hashes of commits, which follow an `@`.
@@ -159,17 +90,24 @@ fn the_set_up_command_works() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
     let command = text
         .lines()
-        .find(|line| line.starts_with("cargo run -p mapstack-cli -- "))
+        .find_map(|line| line.strip_prefix("cargo run -p mapstack-cli -- "))
         .unwrap();
-    let ran = run(&repository(), &arguments(command));
+    let ran = shell(&repository(), &format!("mapstack {command}"));
     assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
     let expected =
         std::fs::read_to_string(repository().join("examples/expected/web1.yaml")).unwrap();
     assert_eq!(ran.stdout, expected);
 }
 
-/// The documentation of the crates is run; what the document about crates shows of it has to be the same.
 #[test]
+fn documents_agree_with_the_sources() {
+    the_library_examples_are_those_of_the_documentation();
+    the_document_about_fleets_shows_the_files_of_its_examples();
+    the_readme_fits_on_a_screen();
+    the_changelog_knows_the_version();
+}
+
+/// The documentation of the crates is run; what the document about crates shows of it has to be the same.
 fn the_library_examples_are_those_of_the_documentation() {
     let document = std::fs::read_to_string(repository().join("docs/crates.md")).unwrap();
     let shown: Vec<&str> = document
@@ -198,7 +136,6 @@ fn the_library_examples_are_those_of_the_documentation() {
 }
 
 /// Examples copied from the documents are files as well.
-#[test]
 fn the_document_about_fleets_shows_the_files_of_its_examples() {
     let document = std::fs::read_to_string(repository().join("docs/fleet.md")).unwrap();
     for (language, file) in [("sh", "slurm.sh"), ("yaml", "kubernetes.yaml")] {
@@ -213,13 +150,11 @@ fn the_document_about_fleets_shows_the_files_of_its_examples() {
     }
 }
 
-#[test]
 fn the_readme_fits_on_a_screen() {
     let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
     assert!(text.lines().count() <= 80);
 }
 
-#[test]
 fn the_changelog_knows_the_version() {
     let text = std::fs::read_to_string(repository().join("CHANGELOG.md")).unwrap();
     assert!(

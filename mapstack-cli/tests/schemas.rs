@@ -127,9 +127,9 @@ const ALL: &[Samples] = &[
     Samples {
         verb: "diff",
         recorded: &[
-            "snapshots/diff/changes.json",
-            "snapshots/diff_pillars/changes.json",
-            "snapshots/diff_states/changes.json",
+            "cases/diff/changes.json",
+            "cases/diff_pillars/pillars.json",
+            "cases/diff_states/states.json",
         ],
         printed: &[Printed {
             files: &[
@@ -149,7 +149,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "lint",
-        recorded: &["snapshots/lint/findings.json", "snapshots/lint/pillar.json"],
+        recorded: &["cases/lint/findings.json", "cases/lint/pillar.json"],
         printed: &[Printed {
             files: &[
                 ("r/f/parameters/defaults.yaml", "values: {a: 1}\n"),
@@ -166,16 +166,16 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "test",
-        recorded: &["snapshots/test/all.json"],
+        recorded: &["cases/test/outcomes.json"],
         printed: &[],
         elsewhere: &[],
     },
     Samples {
         verb: "impact",
         recorded: &[
-            "snapshots/impact/port.json",
-            "snapshots/impact/files.json",
-            "snapshots/impact/refused.json",
+            "cases/impact/port.json",
+            "cases/impact/files.json",
+            "cases/impact/refused.json",
         ],
         printed: &[Printed {
             files: &[
@@ -201,7 +201,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "sources",
-        recorded: &["snapshots/sources/bsd1.json"],
+        recorded: &["cases/examples/sources.json"],
         printed: &[Printed {
             files: &[
                 ("r/f/parameters/defaults.yaml", "values: {}\n"),
@@ -218,7 +218,7 @@ const ALL: &[Samples] = &[
         verb: "explain",
         recorded: &[
             "snapshots/explain_pillar/rows.json",
-            "snapshots/explain/account.json",
+            "cases/explain/value.json",
         ],
         printed: &[],
         elsewhere: &[
@@ -310,7 +310,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "calls",
-        recorded: &["snapshots/lint/calls.json"],
+        recorded: &["cases/lint/calls.json"],
         printed: &[],
         elsewhere: &[],
     },
@@ -341,9 +341,9 @@ const ALL: &[Samples] = &[
     Samples {
         verb: "fleet",
         recorded: &[
-            "snapshots/fleet/jsonl.txt",
-            "snapshots/fleet/get-jsonl.txt",
-            "snapshots/fleet/count-jsonl.txt",
+            "cases/fleet/all.jsonl",
+            "cases/fleet/get.jsonl",
+            "cases/fleet/count.jsonl",
         ],
         printed: &[],
         elsewhere: &[],

@@ -1,6 +1,6 @@
 //! `mapstack watch`: what changes do, as they happen.
 
-use crate::common::{Going, Tree, run_line};
+use crate::common::{Going, Tree};
 
 #[test]
 fn changes_are_reported_until_the_end() {
@@ -174,21 +174,6 @@ fn changes_are_lines_for_programs() {
         r#""count": 1"#,
     ] {
         assert!(line.contains(part), "{part}: {line}");
-    }
-}
-
-#[test]
-fn nothing_is_watched_that_does_not_exist() {
-    let tree = with_pillar();
-    for (flags, said) in [
-        ("wbe", "did you mean 'web'?"),
-        ("--get prot", "did you mean 'port'?"),
-        ("--get wbe:port", "did you mean 'web:port'?"),
-    ] {
-        let line = format!("watch --config master --minion m.yaml {flags}");
-        let ran = run_line(tree.path(), &line);
-        assert_eq!(ran.status, Some(1), "{flags}: {}", ran.stderr);
-        assert!(ran.stderr.contains(said), "{flags}: {}", ran.stderr);
     }
 }
 

@@ -92,6 +92,43 @@ pub fn assert_line(directory: &Path, line: &str, status: i32, out: &str, err: &s
     );
 }
 
+/// Run a line of the shell in a directory, where `mapstack` is the built command and git's commits are the same each time.
+pub fn shell(directory: &Path, line: &str) -> Ran {
+    let built = command(directory);
+    let program = Path::new(built.get_program());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = program
+        .parent()
+        .map(Path::to_path_buf)
+        .into_iter()
+        .chain(std::env::split_paths(&path));
+    let mut shell = Command::new("sh");
+    for (name, value) in built.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    for name in ["AUTHOR", "COMMITTER"] {
+        shell
+            .env(format!("GIT_{name}_NAME"), "A")
+            .env(format!("GIT_{name}_EMAIL"), "a@example.org")
+            .env(format!("GIT_{name}_DATE"), "2024-01-01T00:00:00Z");
+    }
+    let child = shell
+        .args(["-c", line])
+        .current_dir(directory)
+        .env("PATH", std::env::join_paths(path).expect("a path"))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("REPOSITORY", repository())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    finish(child)
+}
+
 /// Run git in a directory, as an author who signs nothing.
 pub fn git(directory: &Path, args: &[&str]) {
     let config = [

@@ -36,12 +36,13 @@ fn named(row: &str) -> Option<(&str, &str)> {
     Some((quoted.next()?, quoted.next()?))
 }
 
-/// True if a file has a test, or a record of that name.
+/// True if a file has a test, a section of a case, or a record of that name.
 fn has(text: &str, test: &str) -> bool {
     [
         format!("fn {test}("),
         format!("def {test}("),
         format!("const {test}: "),
+        format!("\n## {test}\n"),
         format!("\"{test}\""),
     ]
     .iter()
