@@ -24,4 +24,4 @@ macro_rules! folders {
     };
 }
 
-folders! { convert deployed diff diff_pillars diff_stacks diff_states estate examples explain file fleet gitfs highstate impact lint map minions project test usage }
+folders! { config convert deployed diff diff_pillars diff_stacks diff_states estate examples explain fetch file fleet functions gitfs highstate impact lint map messages minions modules pillar project render test usage }

@@ -216,10 +216,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "explain",
-        recorded: &[
-            "snapshots/explain_pillar/rows.json",
-            "cases/explain/value.json",
-        ],
+        recorded: &["cases/explain/pillar.json", "cases/explain/value.json"],
         printed: &[],
         elsewhere: &[
             "built_in",
@@ -292,7 +289,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "trace",
-        recorded: &["snapshots/pillar/trace.json"],
+        recorded: &["cases/pillar/trace.json"],
         printed: &[Printed {
             files: &[
                 (
@@ -334,7 +331,7 @@ const ALL: &[Samples] = &[
     },
     Samples {
         verb: "config",
-        recorded: &["snapshots/config/set.json"],
+        recorded: &["cases/config/set.json"],
         printed: &[],
         elsewhere: &[],
     },

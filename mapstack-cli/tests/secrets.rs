@@ -440,7 +440,7 @@ fn no_verb_shows_a_secret_in_an_error() {
             assert_closed_under(mask, &tree, &line);
         }
     }
-    // What is shown on request was there.
+    // On request, the same text is shown.
     for line in ["data derived_key", "explain f upper"] {
         let shown = run_line(tree.path(), &format!("{line} {minion} --show-secrets"));
         let text = format!("{}{}", shown.stdout, shown.stderr);

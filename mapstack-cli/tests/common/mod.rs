@@ -22,17 +22,6 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// The message about masked secrets.
-pub const MASKED: &str =
-    "note: secrets are masked: --show-secrets prints them, --no-secret NAME those under one name\n";
-
-impl Ran {
-    /// The other messages on standard error.
-    pub fn said(&self) -> &str {
-        self.stderr.strip_suffix(MASKED).unwrap_or(&self.stderr)
-    }
-}
-
 /// The repository's root, where the examples are.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
