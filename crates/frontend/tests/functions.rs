@@ -132,8 +132,7 @@ fn nothing_is_reached_without_permission() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path().display();
     std::fs::write(directory.path().join("secret"), "s3cret").unwrap();
-    // Cargo sets a variable to the path of this crate.
-    let of_environment = env!("CARGO_MANIFEST_DIR");
+    let of_environment = std::env::var("PATH").unwrap();
     for expression in [
         format!("salt['cmd.run']('touch {here}/canary')"),
         format!("salt.cmd.shell('touch {here}/canary')"),
@@ -149,7 +148,7 @@ fn nothing_is_reached_without_permission() {
         format!("'{here}'|list_files"),
         "'sh'|which".into(),
         "'root'|get_uid".into(),
-        "salt['environ.get']('CARGO_MANIFEST_DIR')".into(),
+        "salt['environ.get']('PATH')".into(),
         "salt['environ.items']()".into(),
         "salt['network.interfaces']()".into(),
         "salt['user.info']('root')".into(),
@@ -161,7 +160,7 @@ fn nothing_is_reached_without_permission() {
             let refused = data(&engine(&values, allowed)).0.expect_err(&expression);
             let said = told(refused.diagnostic());
             assert!(said.contains("--allow "), "{expression}: {said}");
-            for secret in ["s3cret", of_environment] {
+            for secret in ["s3cret", &of_environment] {
                 assert!(!said.contains(secret), "{expression}: {said}");
             }
         }
@@ -179,15 +178,17 @@ fn permitted_functions_look_at_this_machine() {
         "read: {{{{ salt['file.read']('{0}') }}}}
   size: {{{{ '{0}'|is_empty }}}}
   ran: {{{{ salt['cmd.run']('cat \"{0}\"') }}}}
-  env: {{{{ salt['environ.get']('CARGO_PKG_NAME') }}}}
+  env: {{{{ salt['environ.get']('PATH') == '{1}' }}}}
   in: {{{{ 'file.find' in salt }}}} {{{{ 'cmd.shell' in salt }}}}\n",
-        file.display()
+        file.display(),
+        std::env::var("PATH").unwrap()
     );
     let (data, warnings) = data(&engine(
         &values,
         &["file.*", "cmd.run", "is_empty", "environ.get"],
     ));
-    let expected = "{'read': 'content', 'size': False, 'ran': 'content', 'env': 'mapstack-frontend', 'in': 'True False'}";
+    let expected =
+        "{'read': 'content', 'size': False, 'ran': 'content', 'env': True, 'in': 'True False'}";
     assert_eq!(data.unwrap().repr(), expected);
     let [warning] = &warnings[..] else {
         panic!("{warnings:?}")
