@@ -120,11 +120,15 @@ impl Document {
         same: impl Fn(&str) -> String,
     ) -> Result<(), String> {
         let place = format!("{}:{}: {}", self.path.display(), shown.line, shown.command);
-        let expected = same(&self.output(shown));
-        Assert::new()
-            .normalize_paths(false)
-            .try_eq(Some(&place), same(printed).into(), expected.into())
-            .map_err(|e| e.to_string())
+        let (printed, expected) = (same(printed), same(&self.output(shown)));
+        let compare = |printed: String, expected: String| {
+            let compared = Assert::new().normalize_paths(false);
+            let result = compared.try_eq(Some(&place), printed.into(), expected.into());
+            result.map_err(|e| e.to_string())
+        };
+        compare(printed.clone(), expected.clone())?;
+        // Dots are lines of one stream, and hide neither the other one nor the status.
+        compare(marks(&printed), marks(&expected))
     }
 
     /// Do all that a case says; the outputs that differ, each with its replacement.
@@ -169,7 +173,7 @@ impl Document {
                 .first()
                 .and_then(|line| beside(line))
             {
-                let end = ["[stderr]\n", "[writes ", "[removes ", "[exit "]
+                let end = MARKS
                     .iter()
                     .filter_map(|mark| text.find(&format!("\n{mark}")).map(|at| at + 1))
                     .min();
@@ -181,6 +185,16 @@ impl Document {
         }
         fs::write(&self.path, self.lines.join("\n") + "\n").unwrap();
     }
+}
+
+/// The starts of lines about a command that are not of its standard output.
+const MARKS: [&str; 4] = ["[stderr]", "[writes ", "[removes ", "[exit "];
+
+/// The lines of an output that start so.
+fn marks(text: &str) -> String {
+    let is_mark = |line: &&str| MARKS.iter().any(|mark| line.starts_with(mark));
+    let lines = text.lines().filter(is_mark);
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// The file that a line of an output names.

@@ -44,8 +44,10 @@ fn text(ran: &Ran) -> String {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn threads_shards_and_parts_change_nothing() {
     let tree = tree();
+    assert_shards_are_the_fleet();
+    assert_parts_are_merged(&tree);
     let one = fleet(&tree, &["ntp", "loop", "--jobs", "1"]);
     for jobs in ["2", "7"] {
         let many = fleet(&tree, &["ntp", "loop", "--jobs", jobs]);
@@ -53,8 +55,8 @@ fn threads_change_nothing() {
     }
 }
 
-#[test]
-fn shards_are_the_fleet_each_minion_once() {
+/// Shards are the fleet, each minion once.
+fn assert_shards_are_the_fleet() {
     let all = |line: &[&str]| -> Vec<String> {
         let base = [
             "fleet",
@@ -120,9 +122,8 @@ fn the_environment_assigns_a_part_to_a_job() {
     );
 }
 
-#[test]
-fn parts_are_merged_to_what_one_run_prints() {
-    let tree = tree();
+/// Parts are merged to what one run prints.
+fn assert_parts_are_merged(tree: &Tree) {
     let cases: [&[&str]; 7] = [
         &["ntp", "loop"],
         &["ntp", "loop", "-o", "json"],
@@ -136,7 +137,7 @@ fn parts_are_merged_to_what_one_run_prints() {
         let directory = format!("parts{number}");
         for shard in ["1/3", "2/3", "3/3"] {
             let part = fleet(
-                &tree,
+                tree,
                 &[*line, &["--shard", shard, "--parts", &directory]].concat(),
             );
             assert_eq!(
@@ -147,7 +148,7 @@ fn parts_are_merged_to_what_one_run_prints() {
             );
         }
         let merged = run(tree.path(), &["fleet", "merge", &directory]);
-        assert_eq!(text(&merged), text(&fleet(&tree, line)), "{line:?}");
+        assert_eq!(text(&merged), text(&fleet(tree, line)), "{line:?}");
     }
     std::fs::remove_file(tree.path().join("parts0/2-of-3.part")).unwrap();
     let merged = run(tree.path(), &["fleet", "merge", "parts0"]);

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::common::repository;
 #[cfg(feature = "git")]
 use crate::common::{Tree, git};
-use crate::common::{repository, shell};
 use crate::console::{Document, Readers, printed};
 /// The documents whose commands are run.
 const DOCUMENTS: [(&str, usize); 2] = [("README.md", 1), ("docs/tour.md", 20)];
@@ -83,20 +83,6 @@ pub fn copy(from: &Path, to: &Path) {
             false => drop(std::fs::copy(from, to).unwrap()),
         }
     }
-}
-
-#[test]
-fn the_set_up_command_works() {
-    let text = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let command = text
-        .lines()
-        .find_map(|line| line.strip_prefix("cargo run -p mapstack-cli -- "))
-        .unwrap();
-    let ran = shell(&repository(), &format!("mapstack {command}"));
-    assert_eq!((ran.status, &*ran.stderr), (Some(0), ""));
-    let expected =
-        std::fs::read_to_string(repository().join("examples/expected/web1.yaml")).unwrap();
-    assert_eq!(ran.stdout, expected);
 }
 
 #[test]
