@@ -126,7 +126,7 @@ impl<'s> FormulaSubject<'s> {
     fn gather(&mut self, estate: &Estate, minions: &[Minion]) -> Result<SlsCounts, Error> {
         let gatherer = Gatherer::new(self.engine, estate.options.clone());
         let gatherer = gatherer.secrets(self.secrets.clone()).giving_up();
-        let (gathered, doubts) = gathered(&gatherer, minions)?;
+        let (gathered, doubts) = gathered(self.engine, &gatherer, minions)?;
         let mut states: BTreeMap<String, SlsOfMinions> = BTreeMap::new();
         let mut made = MadeOf::new();
         for (run, gathered) in gathered.iter().enumerate() {
@@ -265,6 +265,7 @@ struct TopWarnings(IndexMap<MessageKey, (Diagnostic, Vec<String>)>);
 
 /// The states that each minion gets, and the warnings of their top files.
 fn gathered(
+    engine: &Engine,
     gatherer: &Gatherer<'_>,
     minions: &[Minion],
 ) -> Result<(Vec<GatheredStates>, TopWarnings), Error> {
@@ -272,7 +273,7 @@ fn gathered(
     let gather = |minion: &Minion| gatherer.gather(minion);
     let gathered = folded(minions, gather, |earlier, mut gathered| {
         if let Some(minion) = minions.get(earlier.len()) {
-            warnings.take(&mut gathered, minion);
+            warnings.take(engine, &mut gathered, minion);
         }
         gathered
     })?;
@@ -280,12 +281,17 @@ fn gathered(
 }
 
 impl TopWarnings {
-    /// Take those of a minion.
-    fn take(&mut self, gathered: &mut GatheredStates, minion: &Minion) {
-        let Some(Ok(top)) = &mut gathered.top else {
-            return;
+    /// Take those of a minion. Those of its grains are in no top file, and reported with the minions.
+    fn take(&mut self, engine: &Engine, gathered: &mut GatheredStates, minion: &Minion) {
+        let warnings = match &mut gathered.top {
+            Some(Ok(top)) if !top.warnings.is_empty() => std::mem::take(&mut top.warnings),
+            _ => return,
         };
-        for warning in std::mem::take(&mut top.warnings) {
+        let of_grains = engine.warnings_of_grains(minion);
+        let of_top = warnings
+            .into_iter()
+            .filter(|warning| of_grains.iter().all(|one| one.message != warning.message));
+        for warning in of_top {
             let known = self.0.entry(key(&warning));
             let (_, ids) = known.or_insert_with(|| (warning, Vec::new()));
             ids.push(minion.id().to_string());

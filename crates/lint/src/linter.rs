@@ -14,6 +14,7 @@ use crate::Rule;
 use crate::document::{Document, SourceFile};
 use crate::estate::Estate;
 use crate::finding::{Finding, Level};
+use crate::grains::GrainWarnings;
 use crate::levels::Levels;
 use crate::report::{LintReport, Sources};
 use crate::rules;
@@ -306,24 +307,12 @@ impl Linter<'_> {
     /// Warnings about the grains that the tree does not compute for minions, each once with its minions.
     #[must_use]
     pub fn warnings_of_grains(&self) -> Vec<Diagnostic> {
-        let mut all: Vec<(Diagnostic, Vec<String>)> = Vec::new();
+        let mut all = GrainWarnings::default();
         for minion in &self.minions {
-            for warning in self.engine.warnings_of_grains(minion) {
-                let id = minion.id().to_string();
-                match all
-                    .iter_mut()
-                    .find(|(known, _)| known.message == warning.message)
-                {
-                    Some((_, ids)) => ids.push(id),
-                    None => all.push((warning, vec![id])),
-                }
-            }
+            let warnings = self.engine.warnings_of_grains(minion);
+            all.add(&minion.id().to_string(), warnings);
         }
-        let with_minions = |(mut warning, ids): (Diagnostic, Vec<String>)| {
-            warning.notes.push(rules::on(&ids, self.minions.len()));
-            warning
-        };
-        all.into_iter().map(with_minions).collect()
+        all.of_minions(self.minions.len())
     }
 
     /// The minions with the grains that the tree computes.

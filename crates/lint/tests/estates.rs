@@ -2,7 +2,7 @@
 
 use mapstack::Engine;
 use mapstack::loader::MemoryFiles;
-use mapstack::minion::Minion;
+use mapstack::minion::{Minion, platforms};
 use mapstack_lint::{Estate, Linter, Rule};
 
 /// The places and messages of what is found of a rule, in an estate with the minions `web1` and `db1`.
@@ -149,6 +149,24 @@ fn sls_of_other_saltenvs_are_said_to_be_left_out() {
         remarks("dev"),
         ["not looked at: 1 sls of the saltenv 'base' that minions get (this run looks at 'dev')"]
     );
+}
+
+#[test]
+fn grains_that_are_left_out_are_a_warning_of_the_minions_and_not_of_the_top_file() {
+    let files = MemoryFiles::new()
+        .file("base", "top.sls", "base: {'*': [common]}\n")
+        .file("base", "common.sls", "a: {test.nop: []}\n")
+        .file("base", "_grains/rack.py", "import urllib2\n");
+    let engine = Engine::new(files);
+    let minion = platforms::find("debian-12").unwrap().minion();
+    let linter = Linter::new(&engine).minions(vec![minion]);
+    let report = linter.lint_estate(&Estate::default()).unwrap();
+    assert_eq!(report.findings, []);
+    let warnings = linter.warnings_of_grains();
+    let said: Vec<_> = warnings.iter().map(|one| &*one.message).collect();
+    let left_out = "salt://_grains/rack.py:1 does not load: ModuleNotFoundError: No module named 'urllib2'; \
+                    its grains are left out";
+    assert_eq!(said, [left_out]);
 }
 
 #[test]

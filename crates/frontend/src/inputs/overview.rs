@@ -2,8 +2,9 @@
 
 use mapstack::loader::Snapshot;
 use mapstack::minion::Minion;
-use mapstack::{Error, ErrorKind};
+use mapstack::{Diagnostic, Error, ErrorKind};
 use mapstack_fleet::{Minions as _, ordered};
+use mapstack_lint::GrainWarnings;
 use mapstack_states::{GatheredStates, Gatherer, ProblemKind, TopOptions};
 
 use crate::inputs::deployed::with_roots;
@@ -51,32 +52,45 @@ pub fn overview(
         .as_ref()
         .map(|config| TopOptions::of(config.options()));
     let gatherer = Gatherer::new(&engine, options.unwrap_or_default());
-    let states = |id: &String| -> Result<(MinionStates, Minion), Error> {
+    let states = |id: &String| -> Result<Overviewed, Error> {
         let minion = engine.with_tree_grains(&minions.read(id)?).into_owned();
-        Ok(states_of(minion, pillars.as_ref(), &gatherer))
+        let of_grains = engine.warnings_of_grains(&minion);
+        Ok(states_of(minion, of_grains, pillars.as_ref(), &gatherer))
     };
+    let mut grains = GrainWarnings::default();
     let fault = |said: String| {
         Error::new(
             ErrorKind::Unsupported,
             format!("this is a fault of mapstack: {said}"),
         )
     };
-    std::thread::scope(|scope| {
+    let all = std::thread::scope(|scope| {
         let all = ordered(scope, ids.iter(), work.pace(), states);
         let all = all.map(|made| {
-            let (states, minion) = made.map_err(|panicked| fault(panicked.0))??;
-            warn.knows(&minion);
-            Ok(states)
+            let made = made.map_err(|panicked| fault(panicked.0))??;
+            warn.knows(&made.minion);
+            grains.add(&made.states.id, made.of_grains);
+            Ok(made.states)
         });
-        all.collect()
-    })
+        all.collect::<Result<Vec<_>, InputError>>()
+    })?;
+    warn.warn_of(&grains.of_minions(all.len()))?;
+    Ok(all)
+}
+
+/// A minion, and the warnings about its grains.
+struct Overviewed {
+    states: MinionStates,
+    minion: Minion,
+    of_grains: Vec<Diagnostic>,
 }
 
 fn states_of(
     mut minion: Minion,
+    of_grains: Vec<Diagnostic>,
     pillars: Option<&ConfiguredPillars>,
     gatherer: &Gatherer<'_>,
-) -> (MinionStates, Minion) {
+) -> Overviewed {
     let mut pillar_errors = 0;
     let mut problems = Vec::new();
     if let Some(pillars) = pillars.filter(|_| minion.pillar.is_empty()) {
@@ -92,24 +106,30 @@ fn states_of(
         }
     }
     let gathered = gatherer.gather(&minion);
-    problems.extend(wrong(&gathered));
+    problems.extend(wrong(&gathered, &of_grains));
     let states = MinionStates {
         id: minion.id().to_string(),
         sls: gathered.sls.into_iter().map(|sls| sls.name).collect(),
         pillar_errors,
         problems,
     };
-    (states, minion)
+    Overviewed {
+        states,
+        minion,
+        of_grains,
+    }
 }
 
-/// The problems that keep a minion from its states.
-fn wrong(gathered: &GatheredStates) -> Vec<String> {
+/// The problems that keep a minion from its states. Grains that are left out do not.
+fn wrong(gathered: &GatheredStates, of_grains: &[Diagnostic]) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(Err(error)) = &gathered.top {
         wrong.push(format!("top file: {}", error.diagnostic().message));
     }
     if let Some(Ok(top)) = &gathered.top {
-        let warnings = top.warnings.iter();
+        let is_of_top =
+            |warning: &&Diagnostic| of_grains.iter().all(|one| one.message != warning.message);
+        let warnings = top.warnings.iter().filter(is_of_top);
         wrong.extend(warnings.map(|warning| format!("top file: {}", warning.message)));
     }
     wrong.extend(gathered.problems.iter().map(|problem| match problem.kind {
