@@ -310,10 +310,9 @@ impl Run<'_> {
             );
         }
         if let Some(name) = &pipe.unknown {
-            let message = format!(
-                "unknown renderer '{name}', so {} renders to nothing",
-                source.file.shown
-            );
+            // The place names the file.
+            let file = place.map_or(&*source.file.shown, |_| "the file");
+            let message = format!("unknown renderer '{name}', so {file} renders to nothing");
             warn(
                 message,
                 match Pipe::nearest(name) {

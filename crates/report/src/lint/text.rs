@@ -310,7 +310,7 @@ fn missed(reports: &[(String, LintReport)], unserved: usize) -> Vec<String> {
         ),
         (
             distinct(|report| report.lacking.iter().collect()),
-            "that needs facts of other minions",
+            "needing facts of other minions",
         ),
     ];
     missed
