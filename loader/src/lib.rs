@@ -111,8 +111,23 @@ pub fn read(files: &dyn FileServer, path: &SaltPath) -> Result<Arc<[u8]>, LoadEr
     }
 }
 
-/// The path of a link, and its target.
-pub type Link = (String, String);
+/// A link below a root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Link {
+    /// Its path, relative to the root.
+    pub path: String,
+    /// Its target, as it is written.
+    pub target: String,
+}
+
+impl Link {
+    /// The links by path; of several with one path, the last.
+    fn last_of_each(links: Vec<Link>) -> Vec<Link> {
+        let by_path = links.into_iter().map(|link| (link.path.clone(), link));
+        let by_path: std::collections::BTreeMap<String, Link> = by_path.collect();
+        by_path.into_values().collect()
+    }
+}
 
 /// The result of asking for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -257,14 +272,14 @@ impl FileServer for Backends {
     }
 
     fn links(&self, saltenv: &str, prefix: &str) -> Result<Option<Vec<Link>>, LoadError> {
-        let mut all = std::collections::BTreeMap::new();
+        let mut all = Vec::new();
         for server in self.iter().rev() {
             let Some(links) = server.links(saltenv, prefix)? else {
                 return Ok(None);
             };
             all.extend(links);
         }
-        Ok(Some(all.into_iter().collect()))
+        Ok(Some(Link::last_of_each(all)))
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

@@ -437,13 +437,9 @@ impl FileServer for Roots {
                 all.extend(walk.links.into_iter().flatten());
             }
         }
-        all.retain(|(path, _): &Link| !self.ignores(path));
+        all.retain(|link: &Link| !self.ignores(&link.path));
         // Of several roots, the last one counts.
-        Ok(Some(
-            std::collections::BTreeMap::from_iter(all)
-                .into_iter()
-                .collect(),
-        ))
+        Ok(Some(Link::last_of_each(all)))
     }
 
     fn unserved(&self, saltenv: &str, prefix: &str) -> Result<Vec<Unserved>, LoadError> {

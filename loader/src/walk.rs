@@ -178,7 +178,10 @@ impl RootWalk<'_> {
             .unwrap_or(joined)
             .starts_with(self.real)
         {
-            links.push((at.to_owned(), target));
+            links.push(Link {
+                path: at.to_owned(),
+                target,
+            });
         }
     }
 

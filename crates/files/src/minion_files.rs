@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mapstack::loader::{NotServed, SaltPath, Unserved};
+use mapstack::loader::{Link, NotServed, SaltPath, Unserved};
 use mapstack::minion::Minion;
 use mapstack::{Engine, Error, Run, scheme};
 use mapstack_value::pytext::codec;
@@ -125,7 +125,7 @@ impl<'w> MinionFiles<'w> {
     }
 
     /// The links of the file server below a path; `None` if it cannot list links.
-    pub fn links(&self, saltenv: &str, prefix: &str) -> Option<Vec<(String, String)>> {
+    pub fn links(&self, saltenv: &str, prefix: &str) -> Option<Vec<Link>> {
         self.engine.files().links(saltenv, prefix).ok().flatten()
     }
 

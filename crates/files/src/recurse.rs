@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
+use mapstack::loader::Link;
 use mapstack::regex_matches;
 use mapstack::value::pytext::Fnmatch;
 use mapstack_value::Value;
@@ -179,7 +180,9 @@ impl RecursedTree {
                 let why = format!("the links below {source} are not known");
                 return Err(ContentPlan::Unknown(Unknown::new(Reason::NotBuiltIn, why)));
             };
-            for (link, target) in links.iter().filter(|(link, _)| link.starts_with(&prefix)) {
+            for Link { path: link, target } in
+                links.iter().filter(|link| link.path.starts_with(&prefix))
+            {
                 self.link(chunk, path, &link[prefix.len()..], target, link, &mut below)?;
             }
         }

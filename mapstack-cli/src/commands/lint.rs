@@ -117,7 +117,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         return explain(name);
     }
     if args.format == Findings::Yaml && !args.calls {
-        return print(args, (&[], &lint::UncheckedSubjects::default()), reporter);
+        return print(args, &[], &lint::UncheckedSubjects::default(), reporter);
     }
     let linted = LintTargets::of(&args.formulas, &args.site, memory::limit, reporter)?;
     if args.calls {
@@ -150,7 +150,7 @@ pub fn run(args: &Lint, reporter: &Reporter) -> Result<(), Failure> {
         leave_out(&mut reports, before.as_ref(), &mut aside);
     }
     say_others(args, &linted, reporter)?;
-    print(args, (&reports, &aside), reporter)?;
+    print(args, &reports, &aside, reporter)?;
     let broken = aside.broken.iter().map(|(id, error)| (&**id, error));
     report_reasons(by_reason(broken), reporter);
     ended(&linted, &checks.marks.saltenvs, &reports, &aside, reporter)
@@ -525,10 +525,15 @@ fn saltenv(args: &Lint) -> &str {
     args.site.files.saltenv.as_deref().unwrap_or("base")
 }
 
-fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failure> {
-    let (reports, aside) = of;
+/// Print the findings, and the remarks beside them.
+fn print(
+    args: &Lint,
+    reports: &[(String, LintReport)],
+    aside: &lint::UncheckedSubjects,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     match args.format {
-        Findings::Text => text(of, args.each, reporter),
+        Findings::Text => text(&lint::LintText::new(reports, aside), args.each, reporter),
         Findings::Json => output::write_json(&lint::Findings::new(reports, aside)),
         Findings::Sarif => output::write_json(&lint::Log::new(reports, aside)),
         Findings::Github => output::write(&lint::commands(reports, aside)),
@@ -539,9 +544,6 @@ fn print(args: &Lint, of: Checked<'_>, reporter: &Reporter) -> Result<(), Failur
         Findings::Html => output::write(&lint::html(reports, aside)?),
     }
 }
-
-/// The findings, and the remarks beside them.
-type Checked<'c> = (&'c [(String, LintReport)], &'c lint::UncheckedSubjects);
 
 /// The levels of rules; flags win over the project.
 fn levels(args: &Lint) -> Result<Levels, Failure> {
@@ -562,9 +564,8 @@ fn levels(args: &Lint) -> Result<Levels, Failure> {
 }
 
 /// Print findings with excerpts, and count them on standard error.
-fn text(of: Checked<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure> {
+fn text(text: &lint::LintText<'_>, each: bool, reporter: &Reporter) -> Result<(), Failure> {
     let finding = |report: &LintReport, finding: &_| reporter.finding(report, finding);
-    let text = lint::LintText::new(of.0, of.1);
     output::write(&text.findings(reporter.is_quiet(), each, finding))?;
     text.notes().iter().for_each(|note| reporter.say(note));
     Ok(())
