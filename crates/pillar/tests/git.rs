@@ -35,7 +35,13 @@ fn repositories(root: &Path) {
 }
 
 fn compile(remotes: &str, explained: bool) -> WholePillar {
-    let config = format!("pillar_roots: {{base: [/srv]}}\next_pillar: [{{git: [{remotes}]}}]\n");
+    compile_with("", remotes, explained)
+}
+
+/// The pillar of remotes, by a configuration with more options.
+fn compile_with(more: &str, remotes: &str, explained: bool) -> WholePillar {
+    let config =
+        format!("pillar_roots: {{base: [/srv]}}\next_pillar: [{{git: [{remotes}]}}]\n{more}");
     let config = Config::parse(config.as_bytes(), "master", Kind::Master).unwrap();
     let master = Master::new(config, Arc::new(MemoryFiles::new()))
         .with_events(true)
@@ -65,6 +71,28 @@ fn a_remote_that_was_not_fetched_says_how_to_get_it() {
             || text.contains("or a fetch of what the configuration names")
     );
     assert!(!text.contains("secret"), "{text}");
+}
+
+/// The records show that Salt leaves it out; it does not say so.
+#[test]
+fn a_remote_that_pillarenv_from_saltenv_leaves_out_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    repositories(dir.path());
+    let at = dir.path().display();
+    let remotes = format!("master file://{at}/one, dev file://{at}/two");
+    let pillar = compile_with("pillarenv_from_saltenv: true\n", &remotes, false);
+    let texts: Vec<String> = pillar.warnings.iter().map(ToString::to_string).collect();
+    let [text] = &texts[..] else {
+        panic!("{texts:?}");
+    };
+    let says = format!(
+        "the remote 'file://{at}/two' gives nothing: its environment is 'dev', and `pillarenv_from_saltenv` \
+         leaves only 'base', that of the first remote"
+    );
+    assert!(text.contains(&says), "{text}");
+    let without = compile(&remotes, false).warnings;
+    let says_it = |text: String| text.contains("pillarenv_from_saltenv");
+    assert!(!without.iter().map(ToString::to_string).any(says_it));
 }
 
 #[test]

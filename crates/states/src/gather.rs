@@ -306,7 +306,7 @@ pub struct IncludingSls<'s> {
 /// The saltenv, if any, and the sls that an entry of an `include` names; `None` if it is above the root.
 ///
 /// ```
-/// use mapstack_states::included;
+/// use mapstack_states::{IncludingSls, included};
 /// let name = |sls, path, entry: &str| included(IncludingSls { name: sls, path }, &entry.into()).map(|(_, name)| name);
 /// assert_eq!(name("a", "a/init.sls", ".b").as_deref(), Some("a.b"));
 /// assert_eq!(name("a.b", "a/b.sls", ".c").as_deref(), Some("a.c"));

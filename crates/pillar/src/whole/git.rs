@@ -1,5 +1,6 @@
 //! The external pillar `git`: pillars compiled from directories of git repositories (Salt: `salt.pillar.git_pillar`).
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -65,12 +66,25 @@ impl PillarCompile<'_> {
             &"yaml".into(),
             &self.settings.value("pillar_merge_lists"),
         );
+        let from_saltenv = options
+            .get("pillarenv_from_saltenv")
+            .is_some_and(Value::truthy);
+        let mut options = Cow::Borrowed(options);
+        let mut first = None;
         for (at, directory) in directories.iter().enumerate() {
-            let Some(env) = self.environment(directory, options) else {
+            let Some(env) = self.environment(directory, &options) else {
+                if let Some(first) = first.filter(|_| !directory.is_mounted) {
+                    nested.warnings.push(other_env(directory, first, one));
+                }
                 continue;
             };
+            if from_saltenv && first.is_none() {
+                // The compile of a remote sets `pillarenv` in options that those of all others share.
+                options.to_mut().insert("pillarenv", env.clone());
+                first = Some(directory);
+            }
             let (layer, has_top) =
-                self.one_remote(&directories, at, &env, options, state, &mut nested)?;
+                self.one_remote(&directories, at, &env, &options, state, &mut nested)?;
             if !has_top {
                 nested.warnings.push(no_top(directory, one, &self.settings));
             }
@@ -250,6 +264,20 @@ fn no_top(directory: &PillarDirectory, one: &ExtPillar, settings: &CompileSettin
         top.trim_start_matches("salt://")
     );
     let help = "write a top file, or set `root` to the folder that has it; with a `mountpoint`, a remote serves its sls to others";
+    Diagnostic {
+        place: one.place.clone(),
+        ..Diagnostic::warning(ErrorKind::File, message).with_help(help)
+    }
+}
+
+/// A remote that is not of the environment of the first one, which sets `pillarenv` for all.
+fn other_env(directory: &PillarDirectory, first: &PillarDirectory, one: &ExtPillar) -> Diagnostic {
+    let message = format!(
+        "the remote '{}' gives nothing: its environment is '{}', and `pillarenv_from_saltenv` leaves only '{}', \
+         that of the first remote",
+        directory.remote.name, directory.env, first.env
+    );
+    let help = "give the remotes one environment by `env`, or set `pillarenv_from_saltenv: false`";
     Diagnostic {
         place: one.place.clone(),
         ..Diagnostic::warning(ErrorKind::File, message).with_help(help)
