@@ -202,7 +202,7 @@ fn beside(line: &str) -> Option<&str> {
     line.strip_prefix("(see ")?.strip_suffix(')')
 }
 
-/// What a command prints in a directory, as documents show it.
+/// The output of a command in a directory, as documents show it.
 pub fn printed(at: &Path, command: &str, readers: Readers) -> String {
     let command = command.replace("cargo run -p mapstack-cli -- ", "mapstack ");
     let command = command.replace("[DIR]", &at.display().to_string());
