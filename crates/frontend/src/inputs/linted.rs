@@ -19,7 +19,7 @@ use crate::inputs::minions::{MinionStream, pillar_changes};
 use crate::inputs::pillars::{Configured, ConfiguredPillars, NoWarnings};
 use crate::inputs::served::Served;
 use crate::inputs::states::FilesState;
-use crate::inputs::{InputError, WarningSink, deployed, formulas};
+use crate::inputs::{InputError, WarningSink, deployed, formulas, misplaced};
 
 /// The formulas and the pillar that flags name.
 pub struct LintTargets {
@@ -68,12 +68,14 @@ fn config_for(
     configuration::read(files, None, asks.then_some(Kind::Master), warn)
 }
 
-/// The states of what is served, if it is an estate: the current checkout is one, or there is a top file.
+/// The states of what is served, if it is an estate: the current checkout is one, there is a top file, or there are sls
+/// and no formulas.
 fn estate_states(
     engine: &Engine,
     saltenv: &str,
     files: &FileFlags,
     config: Option<&Config>,
+    has_formulas: bool,
 ) -> Option<EstateStates> {
     let options = config.map(|config| config.options().clone());
     let options = options.unwrap_or_default();
@@ -81,7 +83,13 @@ fn estate_states(
     let is_estate = project.is_some_and(|project| project.estate.is_some());
     let top = SaltPath::from_relative("top.sls");
     let has_top = || matches!(engine.fetch(&top, saltenv), Ok(Fetched::Found { .. }));
-    if !is_estate && !has_top() {
+    let has_sls = || {
+        let served = engine.list(saltenv, "").unwrap_or_default();
+        served.iter().any(|path| path.ends_with(".sls"))
+    };
+    // A root that is a formula, or lies in one, is refused with a better one.
+    let is_all_states = || !has_formulas && misplaced::check(engine, saltenv).is_ok() && has_sls();
+    if !is_estate && !has_top() && !is_all_states() {
         return None;
     }
     let below = config.map(|config| {
@@ -219,7 +227,7 @@ impl LintTargets {
             });
         }
         let estate = match names.is_empty() {
-            true => estate_states(&engine, saltenv, files, config.as_ref()),
+            true => estate_states(&engine, saltenv, files, config.as_ref(), !all.is_empty()),
             false => None,
         };
         let formulas = match (named.is_empty(), pillars.is_some() && is_wanted) {
